@@ -1,4 +1,4 @@
-/* agents.c - binds what the agents of a file need: tools, sub-agents, the hook after tools; and makes an agent's first input.
+/* agents.c - binds what the agents of a file need (tools, sub-agents, the hook after tools), and makes an agent's first input.
  *
  * Called when a session opens, on the thread of its caller; run_post_tools is a handler, on any thread. Its copy of the job ends with its call, which
  * command_run allows: it copies job and arguments when it answers later. */
@@ -45,7 +45,7 @@ const pawl_agent_tool *session_tool(void *ctx, size_t index)
     return index < s->nbuiltins ? &s->builtins[index] : NULL;
 }
 
-/* Programs of its own stand behind those. */
+/* Its own programs, after the tools of the library. */
 static pawl_code own_tools_add(session *s, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
@@ -125,7 +125,7 @@ static pawl_code machine_add(session *s, const agent_file *a, pawl_err *err)
 
     if (a == s->file)
         return PAWL_OK;
-    if (a == s->of)             /* the engine has it now, and keeps it */
+    if (a == s->of)             /* the engine owns it now */
         s->machine = m;
     return m != NULL ? pawl_engine_add(s->engine, m, err) : err->code < 0 ? err->code : PAWL_NOMEM;
 }
@@ -181,7 +181,7 @@ pawl_code session_agents_bind(session *s, pawl_err *err)
 
 /* ---- what it begins with ------------------------------------------------------------------------------------------------ */
 
-/* What the project says of itself: AGENTS.md, else CLAUDE.md. */
+/* The project's instructions: AGENTS.md, else CLAUDE.md. */
 static const pawl_value *pinned(session *s, pawl_err *err)
 {
     static const char *const names[] = { "AGENTS.md", "CLAUDE.md" };

@@ -1,4 +1,4 @@
-/* app.h - what src/app needs of the program that calls it: a way to say a line to a person, and a few options.
+/* app.h - what src/app needs of its caller: a function that prints a line for a person, and a few options.
  *
  * The program `pawl` fills one in for each call of a verb; a server or a binding fills in its own. src/app knows no verb and no terminal. */
 #ifndef APP_APP_H
@@ -15,7 +15,7 @@ typedef void app_note_fn(void *ctx, const char *text);
 typedef struct app_caller {
     app_note_fn *note;          /* NULL: nobody reads it */
     void *ctx;
-    bool models;                /* models are asked here, so a record of their answers applies */
+    bool models;                /* models are called here, so a record of their answers applies */
     const char *record, *record_mode;   /* file and mode of that record; NULL: PAWL_RECORD and PAWL_RECORD_MODE give them */
 } app_caller;
 

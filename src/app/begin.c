@@ -1,6 +1,6 @@
-/* begin.c - what a new run of a file begins with beside its input: mode, policy, budget, retention.
+/* begin.c - the settings with which a new run of a file starts besides its input: mode, policy, budget, retention.
  *
- * Called by every verb that begins a run (run, tick, chat), on its own thread, before session_input. */
+ * Called by every verb that starts a run (run, tick, chat), on its own thread, before session_input. */
 #include "app/session.h"
 #include "app/settings.h"
 
@@ -11,7 +11,7 @@ pawl_code session_begin_settings(session *s, pawl_mode *mode, pawl_run_info *inf
     err->code = PAWL_OK;
     if (s->file == NULL) {
         buf_init(&label, NULL);
-        buf_fmt(&label, "plugin=%s", s->path);      /* a later process finds the plug-in by it */
+        buf_fmt(&label, "plugin=%s", s->path);      /* a later process finds the plug-in by this label */
         info->labels[0] = label.failed ? NULL : arena_strdup(&s->mem, label.data, label.size);
         buf_free(&label);
         return info->labels[0] != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "no memory for a label");

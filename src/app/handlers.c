@@ -35,7 +35,7 @@ static const pawl_value *without(arena *mem, const pawl_value *args)
     return out;
 }
 
-/* A command goes by the run's mode at its dispatch, also when it was decided or asked in another mode (P1). */
+/* The mode at dispatch counts, even if the command was decided or approved in another mode (P1). */
 static bool in_plan(const pawl_job *job)
 {
     return pawl_mode_named(job->mode) == PAWL_PLAN;
@@ -50,7 +50,7 @@ static pawl_code plan_denies(pawl_reply *reply)
 static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effect *e)
 {
     const bool plan = in_plan(job) || pawl_value_bool(pawl_value_get(job->args, "sandbox"));
-    /* A status other than 0 is retried, too, where the author wrote `retry`. */
+    /* With `retry` an exit status other than 0 is retried, too. */
     const effect_codes as = { .effect = e->limits.retry.max_attempts > 1 ? PAWL_TRANSIENT : PAWL_OK };
     pawl_job own = *job;
     pawl_code rc;
@@ -168,7 +168,7 @@ static pawl_code bind_plugged(session *s, const plugin_handler *h, const file_ef
     return pawl_engine_effect(s->engine, e->name, plugged, k, e->limits.cls, err);
 }
 
-/* The mode and the rules of a visit, where others have come since the superstep began. */
+/* Mode and rules of a visit, if they changed since the superstep began. */
 static pawl_code mode_handler(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     buf b;
@@ -200,7 +200,8 @@ static bool pick(void *ctx, const char *name, size_t size)
     return p->out != NULL;
 }
 
-/* What the expressions read of the state, and of `args` over it; all of it where one may read all. A state is long, and most expressions are short. */
+/* The parts of the state, with `args` over it, that the expressions read; everything if one may read everything. A state may be large, while most
+ * expressions read little. */
 static const pawl_value *input_of(const session *s, arena *mem, const uint32_t *which, size_t n, const pawl_value *state, const pawl_value *args)
 {
     picking p = { mem, state, args, value_pack(mem, NULL, "{}") };
@@ -319,7 +320,7 @@ const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err)
     return pawl_value_at(out, 0);
 }
 
-/* Programs and requests wait more than they compute. */
+/* More threads than processors, because programs and requests mostly wait. */
 unsigned session_threads(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);

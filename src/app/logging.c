@@ -1,4 +1,6 @@
-/* logging.c - see logging.h. A line is written at once and whole, so that several processes may share a file. */
+/* logging.c - writes PAWL_LOG, see logging.h.
+ *
+ * Called by the engine through its watch, on the thread that stores. Each line is one write, so that several processes may share a file. */
 #include "app/logging.h"
 
 #include <errno.h>
@@ -112,7 +114,7 @@ void logging_say(logging *l, log_level level, const char *run, const char *what,
 
 /* ---- what was stored ----------------------------------------------------------------------------------- */
 
-/* Whether it is another status than the one that was said last. */
+/* Whether the status differs from the last one that was logged. */
 static bool status_new(logging *l, const pawl_state *st, pawl_status now)
 {
     uint64_t h = 1469598103934665603u;
@@ -138,7 +140,7 @@ static log_level level_of(pawl_status now, bool changed)
     return LOG_INFO;
 }
 
-/* Items of a line by their names, with what they are about: ["receipt","1.a.1.0","done"]; no value of theirs. */
+/* The items of a line by name, with their subjects: ["receipt","1.a.1.0","done"]; never their values. */
 static void put_items(buf *b, pawl_bytes line, bool record)
 {
     const char *body = line.data, *stop = line.data + line.size;

@@ -1,4 +1,4 @@
-/* logging.h - PAWL_LOG=LEVEL[:FILE]: one JSON line a transition, on stderr or at the end of a file. Never a value of the state. */
+/* logging.h - PAWL_LOG=LEVEL[:FILE]: one JSON line for each transition, to stderr or appended to a file; never a value of the state. */
 #ifndef APP_LOGGING_H
 #define APP_LOGGING_H
 
@@ -12,16 +12,16 @@ enum { LOG_RUNS = 256 };
 typedef struct logging {
     log_level level;
     int fd;
-    bool own;                   /* the file is its own */
-    struct { uint64_t run; pawl_status status; } seen[LOG_RUNS];        /* what was said last, by a hash of the run's id */
+    bool own;                   /* it has opened the file */
+    struct { uint64_t run; pawl_status status; } seen[LOG_RUNS];        /* the last logged status, by a hash of the run's id */
 } logging;
 
-/* By the environment. PAWL_INVALID, PAWL_IO: it says what no level is, or no file. */
+/* By the environment. PAWL_INVALID, PAWL_IO: an invalid level, or the file cannot be opened. */
 pawl_code logging_open(logging *l, pawl_err *err);
 void logging_close(logging *l);
 /* An entry or a task record was stored: as pawl_watch_fn. */
 void logging_told(logging *l, const pawl_state *st, const pawl_entry *entry);
-/* What no entry tells: a run that is parked, or an event that is ignored. */
+/* For what is no entry: a parked run, an ignored event. */
 void logging_say(logging *l, log_level level, const char *run, const char *what, const char *text);
 
 #endif

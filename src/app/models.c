@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { PROMPT_TOKENS = 4096 };   /* of the answer to a node that says nothing: so much was set aside */
+enum { PROMPT_TOKENS = 4096 };   /* reserved for the answer to a node without max_tokens */
 
 struct script {
     script *next;
@@ -42,7 +42,7 @@ static pawl_llm_script *script_read(session *s, const file_source *src, pawl_err
     return NULL;
 }
 
-/* A call of an agent or a node, where no record answers. */
+/* A call of an agent or a node that no record answers. */
 static pawl_code live(const pawl_job *job, pawl_reply *reply, void *arg);
 
 /* Reads all scripts when the session opens: handlers on many threads only read them. */

@@ -1,6 +1,6 @@
 /* note.c - formats a note and gives it to the caller.
  *
- * Called by the other files of this folder, on whichever thread performs an effect: the caller's `note` must take calls from several. */
+ * Called by the other files of this folder, on any thread that performs an effect: the caller's `note` must be thread-safe. */
 #include "app/app.h"
 
 #include <stdarg.h>

@@ -1,4 +1,6 @@
-/* plugin.c - shared objects that add node kinds and effects, or are the whole agent. */
+/* plugin.c - loads shared objects that add node kinds and effects, or are a whole agent.
+ *
+ * Called when a session opens, on its thread. The list of plug-ins belongs to the session. */
 #include "app/plugin.h"
 
 #include <dlfcn.h>

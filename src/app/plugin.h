@@ -11,7 +11,7 @@ typedef struct plugin_handler {
     pawl_handler_fn *fn;
     void *arg;
     pawl_class cls;
-    bool kind;                  /* of a node; else an effect of its machine */
+    bool kind;                  /* a node kind; else an effect of its machine */
 } plugin_handler;
 
 struct pawl_plugin {
@@ -20,13 +20,13 @@ struct pawl_plugin {
     void *handle;
     const char *path;
     plugin_handler *handlers;
-    pawl_machine *machine;      /* NULL: it gave none, or it was taken */
+    pawl_machine *machine;      /* NULL: it has none, or it was taken */
     pawl_plugin **all;
 };
 
-/* Open the shared object at `path` (in full) and let it say what it gives; once for one path. The list keeps them in the order opened. */
+/* Open the shared object at `path` (absolute), once for each path, and call its pawl_plugin_open. The list keeps the order. */
 pawl_code plugin_load(pawl_plugin **all, arena *mem, const char *path, pawl_err *err);
-const plugin_handler *plugin_kind(const pawl_plugin *all, const char *kind);    /* NULL: none gives it */
+const plugin_handler *plugin_kind(const pawl_plugin *all, const char *kind);    /* NULL: none has it */
 void plugins_close(pawl_plugin *all);   /* after every engine that uses their handlers */
 
 #endif

@@ -1,4 +1,6 @@
-/* reader.c - the texts of an agent file and of those that it names: from the disk, or from what a run kept of them. */
+/* reader.c - reads the texts of an agent file and of the files that it names, from disk or from the copy in a run.
+ *
+ * Called while a session loads, on its thread. Texts belong to the session's arena. */
 #define _XOPEN_SOURCE 700       /* realpath */
 #include "app/session.h"
 
@@ -17,7 +19,7 @@ const char *path_beside(arena *mem, const char *from, const char *name)
     if (head > 0)
         memcpy(out, from, head);
     memcpy(out + head, name, n + 1);
-    to = out;                   /* "./" and "x/../" go, so that one file has one name */
+    to = out;                   /* removes "./" and "x/../", so that a file has one name */
     for (const char *at = out; *at != '\0';) {
         size_t part = strcspn(at, "/"), whole = part + (at[part] == '/');
 
@@ -43,7 +45,7 @@ const char *path_beside(arena *mem, const char *from, const char *name)
     return out;
 }
 
-/* A file says how much room it needs; a pipe does not. */
+/* The initial buffer: a file has a size, a pipe has not. */
 static size_t room_for(const struct stat *st)
 {
     return S_ISREG(st->st_mode) && st->st_size < FILE_BYTES_MAX ? (size_t)st->st_size + 1 : FILE_BYTES_MAX + 1;

@@ -1,6 +1,6 @@
-/* record.c - a record of model answers: written and read while a run goes on, or exported from the journal of a run.
+/* record.c - records of model answers: written and read while a run works, or exported from the journal of a run.
  *
- * session_recorded is called by handlers on any thread; its job is a copy that lives on its stack, so `later` is NULL: the answer is waited for. */
+ * session_recorded is called by handlers on any thread; its job is a copy on its stack, so `later` is NULL and it waits for the answer. */
 #include "app/session.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ pawl_code session_record_open(session *s, pawl_handler_fn *fn, pawl_err *err)
     return s->record != NULL ? PAWL_OK : fail(err, why.code == PAWL_NOMEM ? PAWL_NOMEM : PAWL_INVALID, "%s", why.text);
 }
 
-/* A job whose progress texts pass through here: those about the record go to the caller as notes, too. */
+/* A job whose live events pass through here: those about the record also become notes. */
 typedef struct heard { const pawl_job *of; const session *s; } heard;
 
 static const heard *heard_of(const pawl_job *job)
@@ -102,7 +102,7 @@ pawl_code session_recorded(session *s, const pawl_job *job, pawl_reply *reply)
     pawl_job own = *job;
 
     own.ctx = &h;
-    own.later = NULL;           /* `h` is this call's: it is waited for */
+    own.later = NULL;           /* it waits, because `h` ends with this call */
     own.say = heard_say;
     own.canceled = job->canceled != NULL ? heard_canceled : NULL;
     own.heartbeat = job->heartbeat != NULL ? heard_beat : NULL;
@@ -129,7 +129,7 @@ static bool see_child(void *ctx, const pawl_head *h)
     return true;
 }
 
-/* All that lead to `run`, over any number of others, as `in`; those of an import may stand in any order. NULL: no memory. */
+/* Marks as `in` all runs that lead to `run` through any number of others; an import may list them in any order. NULL: no memory. */
 static const member **family_of(run_family *f, const char *run, size_t *n)
 {
     const member **in = arena_get(f->mem, (f->n + 1) * sizeof *in);

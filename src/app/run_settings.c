@@ -1,8 +1,10 @@
-/* run_settings.c - reads the copy of its agent file that a run keeps, and whether a run was undone. Any thread that has the state. */
+/* run_settings.c - reads the copy of its agent file that a run keeps, and whether a run was undone.
+ *
+ * Any thread that has the state. */
 #include "app/run_settings.h"
 #include "kernel/kernel.h"
 
-/* An update during an open superstep is merged when that closes; channels of Pawl's own count at once. */
+/* Updates during an open superstep are merged when it closes, except that Pawl's own channels count at once. */
 const pawl_value *kept_value(pawl_state *st, const char *name)
 {
     pawl_iter it = pawl_iter_of(st->pending != NULL ? list_value(st->pending) : NULL);

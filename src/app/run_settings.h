@@ -4,8 +4,8 @@
 
 #include "pawl/kernel.h"
 
-/* "@file", "@cwd" or "@mode" as of now; NULL: it has none. Lent until the state changes. */
+/* The current "@file", "@cwd" or "@mode"; NULL: it has none. Lent until the state changes. */
 const pawl_value *kept_value(pawl_state *st, const char *name);
-bool kept_undone(const pawl_state *st);     /* something that it did was undone: it is not to be reopened */
+bool kept_undone(const pawl_state *st);     /* compensation has run: it must not be reopened */
 
 #endif

@@ -1,7 +1,7 @@
-/* session.c - makes a machine and an engine of an agent file, or of the copy of one that a run keeps.
+/* session.c - makes a machine and an engine from an agent file, or from the copy that a run keeps.
  *
- * Owns the session with all that it points to: arena, engine, plug-ins, evaluator. Called by the verbs on one thread; handlers and the watch
- * run on threads of the engine and read what session_open has set. Invariant: once there is an engine, it owns the machine. */
+ * Owns the session with all that it points to: arena, engine, plug-ins, evaluator. Called by the verbs on one thread; handlers and the watch run on
+ * threads of the engine and read what session_open has set. Invariant: once there is an engine, it owns the machine. */
 #include "app/run_settings.h"
 #include "app/session.h"
 
@@ -51,7 +51,7 @@ static void compiled(void *ctx, size_t index, const char *text)
     k->tell(k->to, index, text);
 }
 
-/* What a run kept was compiled when the run began: it is not looked at again before it is needed. */
+/* Expressions of a run's copy were compiled when the run started: they are not compiled before they are needed. */
 static pawl_code compile(void *ctx, expression *const *all, size_t n, void (*tell)(void *to, size_t number, const char *text), void *to, pawl_err *err)
 {
     session *s = ctx;
@@ -121,7 +121,7 @@ static pawl_code load_file(session *s, const char *path, pawl_err *err)
     s->evaluator = "";
     s->path = path;
     if ((rc = session_read(s, &s->mem, NULL, path, &same, &text, err)) != PAWL_OK)
-        return rc;              /* nothing of it has a line and a column */
+        return rc;              /* an error without line and column */
     s->first = text;
     s->file = file_load(&s->mem, path, &reader, &s->faults);
     s->of = s->file;
@@ -177,7 +177,7 @@ void session_free(session *s)
 
 /* ---- an engine ------------------------------------------------------------------------------------------------- */
 
-/* `{given: TOKEN}` is given by whoever starts the program, as PAWL_SECRET_TOKEN. */
+/* `{given: TOKEN}` is PAWL_SECRET_TOKEN in the environment of the program. */
 static const char *given_secret(void *ctx, const char *name)
 {
     char variable[160];
@@ -210,7 +210,7 @@ pawl_code session_open(session *s, pawl_store *store, pawl_err *err)
 
     s->engine = pawl_engine_new(s->machine, store, &why);
     if (s->engine == NULL) {
-        s->machine = NULL;          /* taken */
+        s->machine = NULL;          /* it was taken */
         return fail(err, why.code < 0 ? why.code : PAWL_NOMEM, "%s", why.text);
     }
     pawl_engine_threads(s->engine, session_threads());
@@ -248,7 +248,7 @@ static const char *text_kept(session *s, pawl_state *st, const char *name)
     return arena_text(&s->mem, text);
 }
 
-/* A run of a plug-in keeps where that lies as a label. */
+/* A run of a plug-in has its path as a label. */
 static const char *plugin_label(session *s, pawl_state *st)
 {
     pawl_step *step = pawl_step_new(NULL);
@@ -303,7 +303,7 @@ pawl_code session_upgrade(session *s, pawl_err *err)
     return rc < 0 ? rc : PAWL_OK;
 }
 
-/* A file that is given from another folder than the run works in: what it names is found from there later, too. */
+/* A file in another folder than the run's: its path is made absolute, so that files it names are found later, too. */
 static const char *other_file(session *s, const char *file)
 {
     char here[4096];

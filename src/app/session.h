@@ -1,7 +1,7 @@
 /* session.h - an agent file with its machine, its engine and its handlers: from a file, or from the copy that a run keeps.
  *
- * A run keeps the text of its file, of the files that it names, and its working folder, in channels of Pawl's own ("@file", "@cwd",
- * "@mode"), which no expression sees and no output shows. So a verb needs the run's id alone. */
+ * A run keeps the text of its file, of the files that it names, and its working folder, in Pawl's own channels ("@file", "@cwd", "@mode"), which no
+ * expression sees and no output shows. So a verb needs only the run's id. */
 #ifndef APP_SESSION_H
 #define APP_SESSION_H
 
@@ -18,110 +18,109 @@ typedef struct script script;   /* of a scripted model: models.c */
 
 typedef struct session {
     const app_caller *caller;   /* of session_new */
-    struct cli_call *c;         /* the verb that is called: of src/cli alone, not read here */
+    struct cli_call *c;         /* the call of the verb: for src/cli, not used here */
     arena mem;
     faults faults;
-    agent_file *file;           /* NULL: a plug-in is the whole agent */
-    const agent_file *of;       /* of the run: the file itself, or an agent that it leads to; NULL: as above */
+    agent_file *file;           /* NULL: a whole agent as a plug-in */
+    const agent_file *of;       /* the file of the run: `file` itself, or an agent that it names; NULL: as above */
     pawl_plugin *plugins;
-    jq *jq;                     /* NULL: no expression of it needs one */
-    pawl_machine *machine;      /* the engine's, once there is one */
+    jq *jq;                     /* NULL: no expression needs one */
+    pawl_machine *machine;      /* owned by the engine, once there is one */
     pawl_engine *engine;
-    const char *folder;         /* where it works: in full */
-    const char *path;           /* of the file, as it was given; of a plug-in in full */
-    pawl_value *kept;           /* of a run: what its "@file" says; NULL: it is read from the disk */
-    pawl_bytes first;           /* its own text, once it was read */
+    const char *folder;         /* its working folder, absolute */
+    const char *path;           /* of the file, as given; of a plug-in, absolute */
+    pawl_value *kept;           /* the "@file" of the run; NULL: files are read from disk */
+    pawl_bytes first;           /* the text of the file itself, once it was read */
     script *scripts;
-    pawl_llm llm;               /* how models of providers are asked */
-    pawl_llm_record *record;    /* what was answered before, and is answered now; NULL: nobody asked for one */
-    pawl_tools *tools;          /* NULL: nobody asked for one yet */
-    const pawl_agent_tool *builtins;    /* those that come with the program, as a machine knows them */
+    pawl_llm llm;               /* settings of models of providers */
+    pawl_llm_record *record;    /* recorded answers; NULL: no record */
+    pawl_tools *tools;          /* NULL: not made yet */
+    const pawl_agent_tool *builtins;    /* the tools of the library, in the form that a machine needs */
     size_t nbuiltins;
-    const pawl_value *own;      /* more channels of Pawl's own that a new run begins with; NULL: none */
-    const pawl_value *policy;   /* what a new run is decided by; NULL: no rules */
-    bool only_look;             /* of a verb that changes nothing: a run under another machine is looked at all the same */
-    bool upgraded;              /* it is over, and was adopted: what it keeps of the new file goes with the event that reopens it */
+    const pawl_value *own;      /* further channels of Pawl for a new run; NULL: none */
+    const pawl_value *policy;   /* for a new run; NULL: no rules */
+    bool only_look;             /* the verb changes nothing: a run under another machine can be shown, too */
+    bool upgraded;              /* a finished run was adopted: its new file is stored with the event that reopens it */
     bool hands_out;             /* only expressions are performed here */
-    const char *evaluator;      /* what evaluates them, of the machine's hash */
+    const char *evaluator;      /* the evaluator of expressions, part of the machine's hash */
     logging log;
-    pawl_watch_fn *watch;       /* who else is told; session_watch */
+    pawl_watch_fn *watch;       /* a further watch; see session_watch */
     void *watch_ctx;
     char run[RUN_ID_BYTES];     /* "": none yet */
 } session;
 
-/* An empty one in the working folder. `caller` is borrowed until session_free. NULL: no memory. */
+/* A new session in the working folder. `caller` is borrowed until session_free. NULL: no memory. */
 session *session_new(const app_caller *caller);
-/* Loads the file or the plug-in at `path` and checks it whole. PAWL_OK: s->machine is there. Else s->faults has what is wrong with the file,
- * or, where it has none, err says why. */
+/* Loads the file or the plug-in at `path` and checks it completely. PAWL_OK: s->machine exists. Else s->faults has the errors of the file, or, if there
+ * are none, see err. */
 pawl_code session_load(session *s, const char *path, pawl_err *err);
-/* The text of the first file, which is copied: set before session_load, which then reads nothing under that path. False: no memory. */
+/* The text of the first file, which is copied: call before session_load, which then does not read that path. False: no memory. */
 bool session_text(session *s, pawl_bytes text);
-/* The file of s->run, whose state is `st`: the one that it keeps, or `other` (NULL: none), which then stands for it. Loads nothing; *path
- * is for session_load. */
+/* The file for s->run, whose state is `st`: the one that it keeps, or `other` (NULL: none) in its place. Loads nothing; *path is for session_load. */
 PAWL_MUST_USE pawl_code session_run_file(session *s, pawl_state *st, const char *other, const char **path, pawl_err *err);
-/* From here on s->run, which is not driven now, uses the loaded file: its machine, and what it keeps of the file. */
+/* From now on s->run, which must not be driven now, uses the loaded file: its machine, and its text. */
 PAWL_MUST_USE pawl_code session_upgrade(session *s, pawl_err *err);
-/* Expressions are evaluated anew from now on, whatever a journal says of them. */
+/* From now on expressions are evaluated again, whatever a journal says. */
 void session_anew(session *s);
-/* Its machine once more, for who keeps one of his own; it leans on the session. */
+/* A second machine of the file, for a caller that needs to own one; it refers to the session. */
 pawl_machine *session_machine_again(session *s, pawl_err *err);
-/* The handler of "jq", for who performs otherwise; its argument is the session. */
+/* The handler of "jq", for callers that perform commands themselves; its argument is the session. */
 pawl_code session_jq(const pawl_job *job, pawl_reply *reply, void *arg);
 void session_free(session *s);
 
-/* Give it a store to run in: makes the engine. Takes `store`, also on failure. */
+/* Makes the engine on `store`, which is taken, also on failure. */
 pawl_code session_open(session *s, pawl_store *store, pawl_err *err);
-/* handlers.c: binds the handlers of all effects of its machine; how many effects an engine performs at a time. */
+/* handlers.c: binds the handlers of all effects of its machine; the number of threads of an engine. */
 pawl_code session_bind(session *s, pawl_err *err);
 unsigned session_threads(void);
 
-/* models.c: the scripts that its file names, read; freed. Handlers of "llm" and "prompt", whose argument is the session. */
+/* models.c: reads and frees the scripts that its file names; the handlers of "llm" and "prompt", whose argument is the session. */
 pawl_code session_models(session *s, pawl_err *err);
 void session_models_free(session *s);
 pawl_code session_llm(const pawl_job *job, pawl_reply *reply, void *arg);
 pawl_code session_prompt(const pawl_job *job, pawl_reply *reply, void *arg);
 
-/* record.c: all that models answered in a run and its children, as lines of a record. PAWL_IO: `sink` refused a line. */
+/* record.c: writes all answers of models in a run and its children as lines of a record. PAWL_IO: `sink` refused a line. */
 pawl_code record_export(pawl_store *s, const char *run, pawl_sink_fn *sink, void *ctx, pawl_err *err);
-/* The record that --record names, before `fn`, whose argument is the session; none is PAWL_OK. */
+/* Opens the record of --record in front of `fn`, whose argument is the session; PAWL_OK without one. */
 pawl_code session_record_open(session *s, pawl_handler_fn *fn, pawl_err *err);
-/* Answers from s->record; what the record says of itself goes to the caller as a note, too. */
+/* Answers from s->record; messages about the record also become notes. */
 pawl_code session_recorded(session *s, const pawl_job *job, pawl_reply *reply);
 
 /* agents.c */
-bool session_is_agent(const session *s);            /* its run is an agent's, and no graph's */
-/* A run of one of the agents that its file leads to. False: there is none of that name. Before session_open. */
+bool session_is_agent(const session *s);            /* its run is an agent's, not a graph's */
+/* Selects one of the agents that the file names. False: no such agent. Call before session_open. */
 bool session_of_agent(session *s, const char *name);
-const pawl_agent_tool *session_tool(void *session, size_t index);   /* as a file_reader asks */
-pawl_code session_tool_bind(session *s, const file_effect *e, pawl_err *err);       /* of a node that is a tool */
-/* Who performs what agents ask for, and the machines of those that they call. */
+const pawl_agent_tool *session_tool(void *session, size_t index);   /* for file_reader.tool */
+pawl_code session_tool_bind(session *s, const file_effect *e, pawl_err *err);       /* of a tool node */
+/* Binds the handlers of agents' tools, and the machines of the agents that they call. */
 pawl_code session_agents_bind(session *s, pawl_err *err);
-/* `v` and what an agent begins with besides. NULL: see err. */
+/* `v` with the further initial channels of an agent. NULL: see err. */
 const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err *err);
-/* How its last turn ended: "answer", "denial", "interrupt", "error", ...; "": none has. Lent until the state changes. */
+/* How its last turn ended: "answer", "denial", "interrupt", "error", ...; "": no turn has ended. Lent until the state changes. */
 const char *agent_end(pawl_state *st);
-const char *agent_no(const session *s);             /* what a no to a call of a tool leads to */
+const char *agent_no(const session *s);             /* the effect of a denial of a tool call */
 pawl_code session_each_agent(session *s, pawl_code (*fn)(session *s, const agent_file *a, pawl_err *err), pawl_err *err);
 
-/* As pawl_engine_watch, whose place the log has. */
+/* Like pawl_engine_watch, which the log uses already. */
 void session_watch(session *s, pawl_watch_fn *fn, void *ctx);
 pawl_engine *session_engine(session *s);
-pawl_store *session_store(session *s);              /* the engine's */
+pawl_store *session_store(session *s);              /* that of the engine */
 const pawl_machine *session_machine(const session *s);
 const char *session_run(const session *s);          /* "": none yet */
-/* What a no to `w` leads to: "goes on at fix", "the turn ends", "the run ends rejected". Of another run's wait, as a child's, nothing is known. */
+/* The effect of a denial of `w`: "goes on at fix", "the turn ends", "the run ends rejected". Unknown for a wait of another run, such as a child. */
 void session_no(const session *s, const char *run, const pawl_wait *w, buf *out);
-/* What a new run begins with: `input` (an object, or NULL), what Pawl itself keeps, and `policy`. False: said. */
+/* The start input of a new run: `input` (an object, or NULL), Pawl's own channels, and `policy`. False: see err. */
 bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out, pawl_err *err);
-/* begin.c: what a new run begins with beside its input, the same for every verb that begins one. *mode: the one that was given, PAWL_MODE_NONE where
- * none was; becomes that of the settings, or of the agent. Sets s->policy, and in `info` mode, retention, budget, and of a plug-in the first label. */
+/* begin.c: the settings of a new run besides its input, the same for every verb. *mode: the given one, or PAWL_MODE_NONE, which becomes that of the
+ * settings, or of the agent. Sets s->policy, and in `info` mode, retention, budget, and the first label of a plug-in. */
 PAWL_MUST_USE pawl_code session_begin_settings(session *s, pawl_mode *mode, pawl_run_info *info, pawl_err *err);
-/* Evaluate the file's `output` over the state of its run; NULL with err.code PAWL_OK: it has none. In s->mem. */
+/* Evaluate the file's `output` on the state of its run; NULL with err.code PAWL_OK: it has none. In s->mem. */
 const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err);
-/* reader.c: where texts come from: the disk (FILE_BYTES_MAX), or what a run kept. */
+/* reader.c: the sources of texts: the disk (FILE_BYTES_MAX), or the copy in a run. */
 pawl_code read_disk(arena *mem, const char *path, pawl_bytes *text, pawl_err *err);
 pawl_code session_read(void *ctx, arena *mem, const char *from, const char *name, const char **path, pawl_bytes *text, pawl_err *err);
-/* "a/b" + "../c" = "a/c"; `name` itself when it is in full. */
+/* "a/b" + "../c" = "a/c"; `name` itself if it is absolute. */
 const char *path_beside(arena *mem, const char *from, const char *name);
 
 #endif

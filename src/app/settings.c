@@ -1,7 +1,8 @@
-/* settings.c - settings.json of the person and of the project, in the shape that people know, and which projects are trusted.
+/* settings.c - reads settings.json of the person and of the project, and which projects are trusted.
  *
- * A project's deny and ask rules always count. Its allow rules and hooks are somebody else's say over this machine until the person has
- * trusted the folder. What cannot be read is an error, and no run begins by it: rules that are lost would let in what they were to stop. */
+ * Called by the verbs, on their thread. A project's deny and ask rules always apply. Its allow rules and hooks would give its author power over this
+ * machine, so they apply only after the person has trusted the folder. Settings that cannot be read are an error, and no run starts: a lost deny rule
+ * would allow what it should stop. */
 #define _XOPEN_SOURCE 700       /* realpath */
 #include "app/settings.h"
 #include "policy/gate.h"
@@ -65,7 +66,7 @@ const char *settings_project(arena *mem, const char *folder)
     }
 }
 
-/* NULL with err->code PAWL_OK: it is not there. */
+/* NULL with err->code PAWL_OK: there is no such file. */
 static const pawl_value *json_file(arena *mem, const char *path, pawl_err *err)
 {
     const pawl_value *v = NULL;
@@ -82,7 +83,7 @@ static const pawl_value *json_file(arena *mem, const char *path, pawl_err *err)
     return v;
 }
 
-/* All of it or nothing: a file beside it takes its place. */
+/* All or nothing: a new file is renamed over the old one. */
 static pawl_code json_write(arena *mem, const char *path, const pawl_value *v, pawl_err *err)
 {
     char *folder = arena_text(mem, path), beside[SETTINGS_PATH_MAX];
@@ -136,7 +137,7 @@ static bool names(const pawl_value *folders, const char *project)
     return false;
 }
 
-/* By where it really lies: a link to a trusted folder is that folder, and not more. */
+/* Links are resolved: a link to a trusted folder is that folder, and nothing more. */
 static const char *real_folder(arena *mem, const char *project)
 {
     char *real = realpath(project, NULL);
@@ -274,7 +275,7 @@ static pawl_code file_gather(gathered *g, const agent_file *file, const char *fo
     return rc;
 }
 
-/* What an untrusted project would have liked. */
+/* Whether an untrusted project has allow rules or hooks. */
 static bool wants_more(const pawl_value *v)
 {
     return pawl_value_size(pawl_value_get(pawl_value_get(v, "permissions"), "allow")) > 0 || pawl_value_size(pawl_value_get(v, "hooks")) > 0;
@@ -313,7 +314,7 @@ static const pawl_value *policy_made(const gathered *g, const char *folder)
     return g->expires_ms > 0 ? value_with(g->mem, v, "expires_ms", value_int(g->mem, g->expires_ms)) : v;
 }
 
-/* Read as it will be when a node is decided: a rule that is none stops the run before it begins. */
+/* Parses the rules as a decision will: an invalid rule stops the run before it starts. */
 static pawl_code policy_check(const pawl_value *v, pawl_err *err)
 {
     pawl_policy *p = gate_policy(NULL, v, err);
@@ -340,7 +341,7 @@ const pawl_value *settings_policy(const app_caller *caller, arena *mem, const ag
         rc = err->code;
     if (rc == PAWL_OK)
         rc = project_gather(&g, caller, folder, err);
-    if (rc != PAWL_OK || (!g.any && !has_agents(file)))     /* what tools may do goes by the workspace, without rules, too */
+    if (rc != PAWL_OK || (!g.any && !has_agents(file)))     /* tools depend on the workspace's folders, even without rules */
         return NULL;
     if ((v = policy_made(&g, folder)) == NULL)
         fail(err, PAWL_NOMEM, "no memory for the rules");

@@ -1,4 +1,4 @@
-/* settings.h - rules and hooks from outside of an agent file: of the person, and of the project. */
+/* settings.h - rules and hooks from outside an agent file: of the person, and of the project. */
 #ifndef APP_SETTINGS_H
 #define APP_SETTINGS_H
 

@@ -1,4 +1,6 @@
-/* arena.c - memory of one step: taken by moving a pointer, given back all at once. */
+/* arena.c - memory of one step: taken by moving a pointer, freed all at once.
+ *
+ * Owned by its user; one thread at a time. See base.h. */
 #include "base/base.h"
 
 enum { CHUNK_BYTES_MIN = 256, CHUNK_BYTES_MAX = 1 << 20 };
@@ -49,10 +51,10 @@ static void free_from(arena *a, arena_chunk *c)
     }
 }
 
-/* chunk_bytes stays as it has grown: the next step like this one needs one more chunk at most. */
+/* chunk_bytes keeps its grown size: the next step like this one needs at most one more chunk. */
 void arena_reset(arena *a)
 {
-    if (a->first != NULL && a->first == a->last) {      /* mostly: its end stays */
+    if (a->first != NULL && a->first == a->last) {      /* the usual case: its end stays the same */
         a->at = chunk_start(a->first);
         a->failed = false;
         return;
@@ -74,7 +76,7 @@ void arena_free(arena *a)
 
 void *arena_slow(arena *a, size_t size)
 {
-    size_t head = sizeof(arena_chunk) + 2 * ALIGN; /* to align the first piece, and round the last */
+    size_t head = sizeof(arena_chunk) + 2 * ALIGN; /* to align the first piece and round the last */
     size_t bytes = size > a->chunk_bytes ? size : a->chunk_bytes;
     arena_chunk *c = NULL;
 
@@ -135,7 +137,7 @@ bool arena_widen(arena *a, void **items, size_t *cap, size_t count, size_t item)
     size_t more = *cap == 0 ? 4 : *cap * 2;
     void *grown;
 
-    if ((more | item) >> 31 != 0 || (grown = arena_get(a, more * item)) == NULL)   /* no division: this is often called */
+    if ((more | item) >> 31 != 0 || (grown = arena_get(a, more * item)) == NULL)   /* no division: this is called often */
         return false;
     if (count > 0)
         memcpy(grown, *items, count * item);

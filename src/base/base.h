@@ -16,29 +16,29 @@
 
 enum {
     DEPTH_MAX = 128,            /* levels of arrays and objects in one value */
-    READ_DEPTH_MAX = DEPTH_MAX + 16,    /* in what Pawl writes: values stand some levels deep in it */
+    READ_DEPTH_MAX = DEPTH_MAX + 16,    /* of texts that Pawl writes, in which values are some levels deep */
     ALIGN = 16                  /* of every piece of an arena */
 };
 #define TEXT_BYTES_MAX ((size_t)1 << 30) /* of one JSON text */
 
 #if defined __GNUC__
-#define APART __attribute__((noinline))     /* seldom called: kept out of those that often are */
+#define APART __attribute__((noinline))     /* for rarely called functions: not inlined into hot ones */
 #else
 #define APART
 #endif
 
 /* ---- err.c --------------------------------------------------------------------------- */
 
-/* Tell `err` (may be NULL) the first failure; returns `code`. One line, the object first. */
+/* Sets `err` (may be NULL) unless it has an error already; returns `code`. One line, the object first. */
 pawl_code fail(pawl_err *err, pawl_code code, const char *fmt, ...) PAWL_PRINTF(3, 4);
-static inline void err_begin(pawl_err *err) /* as {0}, but the text is not cleared to its end */
+static inline void err_begin(pawl_err *err) /* like {0}, without clearing the whole text */
 {
     err->code = PAWL_OK;
     err->text[0] = '\0';
 }
 pawl_code failv(pawl_err *err, pawl_code code, const char *fmt, va_list args) PAWL_PRINTF(3, 0);
-/* Append the name in `names` (n of them) nearest to `name`, as ` (did you mean "x"?)`, to
- * `out` of `size` bytes; an empty text when none is near. Returns `out`. */
+/* Append the name in `names` (n of them) that is most similar to `name`, as ` (did you mean "x"?)`, to `out` of `size` bytes; an empty text if none is
+ * similar. Returns `out`. */
 const char *did_you_mean(char *out, size_t size, const char *name, const char *const *names, size_t n);
 
 /* ---- mem.c: the caller's allocator, or malloc ------------------------------------------ */
@@ -48,8 +48,8 @@ void *mem_new(const pawl_alloc *alloc, size_t size);    /* zeroed; NULL: no memo
 void *mem_grow(const pawl_alloc *alloc, void *ptr, size_t old_size, size_t size);
 char *mem_text(const pawl_alloc *alloc, const char *text);       /* a copy, strlen(text) + 1 bytes; NULL: no memory */
 void mem_free(const pawl_alloc *alloc, void *ptr, size_t size); /* ptr may be NULL */
-/* memset to 0 and memcpy, called and not unfolded: of a piece whose size gcc knows it makes `rep stos`, which
- * takes longer than the call. For pieces of 64 bytes to some hundred, where time counts. */
+/* memset to 0 and memcpy as real calls: for a constant size gcc emits `rep stos`, which takes longer. For pieces of 64 to some hundred bytes in hot
+ * code. */
 void mem_zero(void *to, size_t size);
 void mem_copy(void *to, const void *from, size_t size);
 /* Make room for one more in a vector: `*cap` items of `item` bytes. False: no memory. */
@@ -68,18 +68,18 @@ typedef struct arena {
 } arena;
 
 void arena_init(arena *a, const pawl_alloc *alloc, size_t first_bytes); /* allocates nothing yet */
-/* Its first bytes are lent: room that is there already, aligned for any type. For what is short and freed soon. */
+/* Uses `room` first, existing memory that is aligned for any type. For short-lived arenas. */
 void arena_init_in(arena *a, const pawl_alloc *alloc, void *room, size_t bytes);
-void arena_reset(arena *a);         /* keeps the first chunk, forgets what is in it */
+void arena_reset(arena *a);         /* keeps the first chunk, drops its contents */
 void arena_free(arena *a);
 void *arena_slow(arena *a, size_t size);
 bool arena_owns(const arena *a, const void *ptr);
 char *arena_strdup(arena *a, const char *text, size_t size); /* NUL appended */
-char *arena_text(arena *a, const char *text);               /* all of it; NULL stays NULL */
-pawl_bytes arena_bytes(arena *a, pawl_bytes b);             /* the same of bytes; `data` NULL: no memory, or as it was */
+char *arena_text(arena *a, const char *text);               /* a copy of the whole text; NULL stays NULL */
+pawl_bytes arena_bytes(arena *a, pawl_bytes b);             /* the same for bytes; `data` NULL: no memory, or it was NULL */
 bool arena_widen(arena *a, void **items, size_t *cap, size_t count, size_t item);
 
-/* Room for one more in a vector that lives in the arena; the old one is left behind. False: no memory. */
+/* Make room for one more item in a vector in the arena; the old block is abandoned. False: no memory. */
 static inline bool arena_room(arena *a, void **items, size_t *cap, size_t count, size_t item)
 {
     return count < *cap || arena_widen(a, items, cap, count, item);
@@ -88,7 +88,7 @@ static inline bool arena_room(arena *a, void **items, size_t *cap, size_t count,
 /* `size` bytes aligned to ALIGN, not zeroed; NULL when there is no memory (and a->failed). */
 static inline void *arena_get(arena *a, size_t size)
 {
-    if (size - 1 >= (size_t)(a->end - a->at)) /* 0 goes there too; both ends are aligned */
+    if (size - 1 >= (size_t)(a->end - a->at)) /* size 0 goes there, too; both ends are aligned */
         return arena_slow(a, size);
     void *p = a->at;
     a->at += (size + (ALIGN - 1)) & ~(size_t)(ALIGN - 1);
@@ -109,7 +109,7 @@ typedef struct buf {
     pawl_alloc alloc;
     char *data;
     size_t size, cap;
-    bool failed;            /* sticky: what was written since is lost; check once, at the end */
+    bool failed;            /* sticky: later writes are dropped; check once, at the end */
 } buf;
 
 void buf_init(buf *b, const pawl_alloc *alloc);
@@ -127,7 +127,7 @@ static inline void buf_char(buf *b, char c)
     if (b->size < b->cap || buf_room(b, 1))
         b->data[b->size++] = c;
 }
-/* memcpy for the short pieces that names and words are: no call, no loop. */
+/* memcpy for short pieces such as names: no call, no loop. */
 static inline void text_copy(char *to, const char *from, size_t n)
 {
     if (n > 16) {
@@ -151,7 +151,7 @@ static inline void text_copy(char *to, const char *from, size_t n)
 enum { UINT_TEXT_MAX = 20 };
 size_t uint_text(uint64_t n, char out[UINT_TEXT_MAX]); /* no NUL */
 
-/* A word of the program's own, whose size the compiler knows. */
+/* A word whose size the compiler knows. */
 static inline void buf_word(buf *b, const char *word)
 {
     const size_t n = strlen(word);
@@ -169,8 +169,8 @@ static inline void buf_uint(buf *b, uint64_t n)
         buf_digits(b, n);
 }
 
-/* A pen, for many short pieces in a row: room is made once, each piece returns where the next one begins, and the buffer is
- * told at the end. (Bytes written through a buffer may be its own, for all the compiler knows; it reads it anew each time.) */
+/* A pen, for many short pieces in a row: room is made once, each piece returns where the next one begins, and the buffer gets its size at the end. (The
+ * compiler must assume that bytes written through a buffer may alias the buffer itself, and would reload it each time.) */
 static inline char *pen_begin(buf *b, size_t room)      /* NULL: no memory */
 {
     return room <= b->cap - b->size || buf_room(b, room) ? b->data + b->size : NULL;
@@ -196,7 +196,7 @@ static inline char *pen_int(char *pen, int64_t n)
         *pen++ = '-';
     return pen_uint(pen, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
 }
-static inline char *pen_name(char *pen, const char *name, size_t size) /* in quotes; it needs no escape */
+static inline char *pen_name(char *pen, const char *name, size_t size) /* in quotes, without escapes */
 {
     *pen++ = '"';
     text_copy(pen, name, size);
@@ -209,7 +209,7 @@ static inline char *pen_name(char *pen, const char *name, size_t size) /* in quo
 enum { HASH_BYTES = 32, HASH_HEX = 64 };
 typedef struct hash { uint8_t b[HASH_BYTES]; } hash;
 
-void hash_parts(const pawl_bytes *parts, size_t n, hash *out); /* of the parts, one after another */
+void hash_parts(const pawl_bytes *parts, size_t n, hash *out); /* of the concatenated parts */
 void hash_of(const void *data, size_t size, hash *out);
 void hash_hex(const hash *h, char out[HASH_HEX + 1]);
 bool hash_unhex(const char *text, size_t size, hash *out);  /* false: not 64 lower-case digits */

@@ -1,7 +1,7 @@
-/* broken.h - faults that a test plants on purpose, one at a time, to see that the simulator finds each.
+/* broken.h - faults that a test plants one at a time, to check that the simulator finds each.
  *
- * Only in a build with PAWL_BREAK, which is made for that test alone: there pawl_broken says which fault is in. In every other build
- * BROKEN is false and nothing of it is left. A fault is one row of the table and `BROKEN(BROKEN_NAME)` at its place in the code. */
+ * Only in a build with PAWL_BREAK, made for that test alone: there pawl_broken selects the fault. In every other build BROKEN is false and compiles to
+ * nothing. A fault is one row of the table and `BROKEN(BROKEN_NAME)` at its place in the code. */
 #ifndef BASE_BROKEN_H
 #define BASE_BROKEN_H
 
@@ -61,7 +61,7 @@
 #define X(name, what) BROKEN_##name,
 typedef enum broken_rule { BROKEN_NOTHING, BROKEN_TABLE(X) BROKEN_RULES } broken_rule;
 #undef X
-extern int pawl_broken;         /* a broken_rule; the test's own */
+extern int pawl_broken;         /* a broken_rule; set by the test */
 #define BROKEN(rule) (pawl_broken == (rule))
 #else
 #define BROKEN(rule) false

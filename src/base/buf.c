@@ -1,4 +1,6 @@
-/* buf.c - bytes that grow; one check at the end tells whether all of them are there. */
+/* buf.c - a growing buffer of bytes; one check at the end tells whether all of them are there.
+ *
+ * Owned by its user; one thread at a time. See base.h. */
 #include "base/base.h"
 
 #include <stdio.h>
@@ -60,7 +62,7 @@ static size_t digits_of(uint64_t n)
     return size + (n >= 10) + (n >= 100) + (n >= 1000);
 }
 
-/* Two digits at a time, from the last to the first, each where it belongs. */
+/* Two digits at a time, from the last to the first. */
 size_t uint_text(uint64_t n, char out[UINT_TEXT_MAX])
 {
     static const char pairs[] =
@@ -94,7 +96,7 @@ void buf_int(buf *b, int64_t n)
 
 void buf_fmtv(buf *b, const char *fmt, va_list args)
 {
-    for (int tries = 0; tries < 2; tries++) { /* once to measure, when it does not fit at once */
+    for (int tries = 0; tries < 2; tries++) { /* a first try that also measures */
         size_t room = b->cap - b->size;
         va_list copy;
         int n;

@@ -1,4 +1,6 @@
-/* check.c - what a failed assertion does: one line on stderr, then abort. The only output that a pure layer makes, and its last. */
+/* check.c - a failed assertion: one line on stderr, then abort. The only output of a pure layer.
+ *
+ * Any thread, under any lock. See check.h. */
 #include "base/check.h"
 
 #include <stdio.h>

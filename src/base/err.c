@@ -1,4 +1,6 @@
-/* err.c - errors: told once, in one line, into the caller's hands. */
+/* err.c - errors: reported once, in one line, to the caller.
+ *
+ * Pure; a pawl_err belongs to its caller's thread. */
 #include "base/base.h"
 
 #include <stdio.h>
@@ -38,7 +40,7 @@ pawl_code pawl_code_named(const char *name)
     return PAWL_INVALID;
 }
 
-/* Names come from outside: keep them to one line, and cut between characters. */
+/* Names in it come from outside: keep it to one line, cut between characters. */
 static void text_one_line(char *text, size_t size, bool cut)
 {
     size_t end = size;
@@ -59,7 +61,7 @@ pawl_code failv(pawl_err *err, pawl_code code, const char *fmt, va_list args)
 {
     int n;
 
-    if (err == NULL || err->code < 0 || (code >= 0 && err->code != PAWL_OK))     /* a note gives way to an error */
+    if (err == NULL || err->code < 0 || (code >= 0 && err->code != PAWL_OK))     /* an error replaces a note */
         return code;
     err->code = code;
     n = vsnprintf(err->text, sizeof err->text, fmt, args);
@@ -81,14 +83,14 @@ pawl_code fail(pawl_err *err, pawl_code code, const char *fmt, ...)
 
 /* ---- did you mean ------------------------------------------------------------------------ */
 
-enum { NEAR_BYTES_MAX = 64 }; /* of a name worth comparing */
+enum { NEAR_BYTES_MAX = 64 }; /* of a name that is compared */
 
 static size_t least_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* Edits (one byte put in, left out, changed, or two swapped) that turn `a` into `b`. */
+/* Number of edits (one byte inserted, deleted, changed, or two swapped) from `a` to `b`. */
 static size_t edit_distance(const char *a, size_t m, const char *b, size_t n)
 {
     size_t rows[3][NEAR_BYTES_MAX + 1];
@@ -128,7 +130,7 @@ const char *did_you_mean(char *out, size_t size, const char *name, const char *c
         size_t d = edit_distance(name, len, names[i], other);
         if (d <= bound) {
             nearest = names[i];
-            bound = d - (d > 0); /* only a nearer one may take its place */
+            bound = d - (d > 0); /* only a more similar one replaces it */
             if (d == 0)
                 break;
         }

@@ -1,6 +1,6 @@
-/* glob.c - the one matcher of patterns with * and the like.
+/* glob.c - the only matcher of patterns with * and similar.
  *
- * Owns nothing; pure, any thread. Called by src/policy for rules, and by the tools glob and grep for names of files. */
+ * Owns nothing; pure, any thread. Called by src/policy for rules, and by the tools glob and grep for file names. */
 #include "base/base.h"
 #include "base/glob.h"
 
@@ -20,7 +20,7 @@ const char *glob_class_end(const char *p, const char *pend)
     return NULL;
 }
 
-/* Bytes of the character at t. */
+/* Size of the character at t. */
 static size_t glob_wide(const char *t, const char *tend, unsigned rules)
 {
     const unsigned char c = (unsigned char)*t;
@@ -29,13 +29,13 @@ static size_t glob_wide(const char *t, const char *tend, unsigned rules)
     return n == 1 || (rules & (GLOB_BYTES | GLOB_STARS)) != 0 || n > (size_t)(tend - t) || !utf8_valid(t, n) ? 1 : n;
 }
 
-/* UTF-8 is in the order of its characters. */
+/* The byte order of UTF-8 is the order of its characters. */
 static int glob_order(const char *a, size_t an, const char *b, size_t bn)
 {
     return an != bn ? (an < bn ? -1 : 1) : memcmp(a, b, an);
 }
 
-/* Whether the class from p ("[") to `end` has the character of n bytes at t. */
+/* Whether the class from p ("[") to `end` contains the character of n bytes at t. */
 static bool glob_class_has(const char *p, const char *end, const char *t, size_t n, unsigned rules)
 {
     const char *const close = end - 1;
@@ -43,7 +43,7 @@ static bool glob_class_has(const char *p, const char *end, const char *t, size_t
     const bool not = *++p == '!' || *p == '^';
 
     p += not;
-    do {                        /* a ] that comes first is a member */
+    do {                        /* a ] at the beginning is a member */
         const char *low = *p == '\\' ? p + 1 : p, *high = low;
         size_t low_n = glob_wide(low, close, rules), high_n = low_n;
 
@@ -58,7 +58,7 @@ static bool glob_class_has(const char *p, const char *end, const char *t, size_t
     return in != not;
 }
 
-/* The element of the pattern at *p, which is no star, against the text at t: how many bytes of the text it fits, with *p behind it; 0: none. */
+/* Matches the pattern element at *p, not a star, with the text at t: returns the number of bytes, and moves *p past the element; 0: no match. */
 static size_t glob_element(const char **p, const char *pend, const char *t, const char *tend, unsigned rules)
 {
     const char *at = *p, *end;

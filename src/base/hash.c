@@ -1,8 +1,10 @@
-/* hash.c - SHA-256, by which records are chained and definitions are named. */
+/* hash.c - SHA-256, for the chain of entries and for digests.
+ *
+ * Pure; any thread. */
 #include "base/base.h"
 
 #ifdef PAWL_HOST_SHA256
-/* The single-file build has no library to call: its host brings the hash. */
+/* The amalgamation has no library: the surrounding program provides the hash. */
 extern void pawl_host_sha256(const pawl_bytes *parts, size_t n, uint8_t out[32]);
 
 void hash_parts(const pawl_bytes *parts, size_t n, hash *out)
@@ -26,8 +28,8 @@ static void put_64(uint8_t *out, uint64_t x)
     out[7] = (uint8_t)x;
 }
 
-/* What is hashed for an entry is this short, mostly. Padded here it is whole blocks, which the library takes as they lie;
- * its own padding and its digest go byte by byte, for longer than a block takes. */
+/* Most entries are this short. Padded here they are complete blocks, which the library processes in place; its own padding and digest work byte by byte,
+ * and take longer than a block. */
 static void hash_short(const pawl_bytes *parts, size_t n, size_t size, hash *out)
 {
     const size_t padded = (size + LENGTH_BYTES + BLOCK_BYTES) / BLOCK_BYTES * BLOCK_BYTES;
@@ -77,7 +79,7 @@ void hash_of(const void *data, size_t size, hash *out)
     hash_parts(&part, 1, out);
 }
 
-/* Digits in a row, and what they say in pairs: loops of which compilers make steps of sixteen bytes. */
+/* Loops that compilers turn into steps of sixteen bytes. */
 void hash_hex(const hash *h, char out[HASH_HEX + 1])
 {
     uint8_t digits[HASH_HEX];

@@ -38,7 +38,7 @@ bool hash_index_add(hash_index *x, const pawl_alloc *alloc, uint32_t h, uint32_t
     return true;
 }
 
-/* What stands behind it in the same stretch moves up, where its own place lets it: so a search never meets a gap too early. */
+/* Moves later slots of the same stretch up if their own position allows it, so that a search never ends too early. */
 static void slot_close(hash_index *x, uint32_t gap)
 {
     const uint32_t mask = x->size - 1;

@@ -1,7 +1,7 @@
-/* hash_index.h - positions by hash: open addressing, for tables that are looked up by name or by value.
+/* hash_index.h - an index by hash, with open addressing, for tables that are searched by name or by value.
  *
- * It keeps a hash and a number for each thing, and nothing of the thing: the owner compares. It is a cache of the owner's vector, so it can
- * be dropped and made again. Owned and locked by the owner; no thread of its own. Invariant: at most half of the slots are in use. */
+ * It has a hash and a number for each thing, but not the thing itself: the owner compares. It is a cache of the owner's vector, and can be dropped and
+ * built again. Owned and locked by the owner. Invariant: at most half of the slots are in use. */
 #ifndef BASE_HASH_INDEX_H
 #define BASE_HASH_INDEX_H
 
@@ -14,12 +14,12 @@ typedef struct hash_index {
     uint32_t size, count;       /* slots, a power of two; those in use */
 } hash_index;
 
-/* `number` is below UINT32_MAX. False: no memory, and the index is as it was. */
+/* `number` is below UINT32_MAX. False: no memory, and the index is unchanged. */
 bool hash_index_add(hash_index *x, const pawl_alloc *alloc, uint32_t h, uint32_t number);
-void hash_index_remove(hash_index *x, uint32_t h, uint32_t number);     /* nothing happens when it is not there */
+void hash_index_remove(hash_index *x, uint32_t h, uint32_t number);     /* does nothing if it is not there */
 void hash_index_free(hash_index *x, const pawl_alloc *alloc);           /* empty again */
 
-/* An index in memory of the owner's, zeroed, `size` slots: for a number of things that is known before. False: `slots` is NULL. */
+/* An index of `size` zeroed slots in the owner's memory, if the number of things is known before. False: `slots` is NULL. */
 static inline uint32_t hash_index_size(uint32_t count)
 {
     uint32_t size = 16;
@@ -34,7 +34,7 @@ static inline bool hash_index_lent(hash_index *x, void *slots, uint32_t size)
     return slots != NULL;
 }
 
-/* The positions of one hash, one by one: `at` begins as hash_index_first(); UINT32_MAX after the last. */
+/* The positions for one hash, one by one: `at` starts as hash_index_first(); UINT32_MAX after the last. */
 static inline uint32_t hash_index_first(const hash_index *x, uint32_t h) { return x->size > 0 ? h & (x->size - 1) : 0; }
 static inline uint32_t hash_index_next(const hash_index *x, uint32_t h, uint32_t *at)
 {

@@ -1,9 +1,11 @@
-/* mem.c - memory: the caller's function, or malloc's. Sizes are checked here, once. */
+/* mem.c - memory from the caller's function, or malloc. Sizes are checked here, once.
+ *
+ * Thread safety is that of the caller's function. */
 #include "base/base.h"
 
 #include <stdlib.h>
 
-enum { ROOM_FIRST = 8 }; /* items of a vector that begins */
+enum { ROOM_FIRST = 8 }; /* first capacity of a vector */
 
 static void *default_resize(void *ctx, void *ptr, size_t old_size, size_t size)
 {
@@ -29,7 +31,7 @@ void *mem_new(const pawl_alloc *alloc, size_t size)
 
 void *mem_grow(const pawl_alloc *alloc, void *ptr, size_t old_size, size_t size)
 {
-    if (size == 0 || size > PTRDIFF_MAX) /* what overflowed on its way here is not asked for */
+    if (size == 0 || size > PTRDIFF_MAX) /* a size that overflowed in a computation is refused here */
         return NULL;
     return alloc->resize(alloc->ctx, ptr, old_size, size);
 }

@@ -1,4 +1,6 @@
-/* sm.c - the one mover of all life cycles (see sm.h): first the mask of ways, then the invariant. */
+/* sm.c - the only function that moves a life cycle (see sm.h): checks the move, then the invariant.
+ *
+ * Under the lock of the owner. */
 #include "base/sm.h"
 
 #include "base/base.h"

@@ -1,8 +1,10 @@
-/* utf8.c - whether bytes are UTF-8. */
+/* utf8.c - checks whether bytes are UTF-8.
+ *
+ * Pure; any thread. */
 #include "base/base.h"
 
-/* Bytes of the character that starts with byte `lead`; *low and *high bound its second byte, which is
- * how overlong forms, surrogates and what lies above U+10FFFF are told apart (Unicode, table 3-7). */
+/* Size of the character that starts with byte `lead`; *low and *high bound its second byte, which excludes overlong forms, surrogates and values above
+ * U+10FFFF (Unicode, table 3-7). */
 static size_t utf8_length(unsigned char lead, unsigned char *low, unsigned char *high)
 {
     *low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;

@@ -1,7 +1,7 @@
-/* current_state.c - loads a run as it stands now: base, snapshot, and the lines behind it (K11).
+/* current_state.c - loads the current state of a run: base, snapshot, and the lines after it (K11).
  *
- * Called by the program and the host, on the thread of the store's handle; no lock, nothing is written. A snapshot that cannot be used is no loss: then
- * the whole journal is folded instead. */
+ * Called by the program and the host, on the thread of the store's handle; no lock, nothing is written. If the snapshot cannot be used, the whole
+ * journal is folded instead. */
 #include "history/current_state.h"
 
 typedef struct run_lines { buf base, snapshot, tail; } run_lines;

@@ -19,7 +19,7 @@ typedef struct current_state {
     entry_page entries;
 } current_state;
 
-/* Always to be freed, also when it failed. PAWL_GONE: no such run; PAWL_CORRUPT: the journal is damaged. */
+/* `now` must always be freed, also after a failure. PAWL_GONE: no such run; PAWL_CORRUPT: the journal is damaged. */
 pawl_code current_state_load(current_state *now, pawl_store *s, const char *run, pawl_err *err);
 void current_state_free(current_state *now);
 

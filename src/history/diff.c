@@ -1,40 +1,39 @@
-/* diff.c - where two runs part.
+/* diff.c - finds the first difference of two runs.
  *
- * A journal is taken as facts: its items, without what tells two runs alike apart - times, numbers that a run gives, digests of records.
- * Facts are compared superstep by superstep (a reducer's entry by entry), as a set: which of several answers came first, and whether it
- * stands in an entry or in a task record before it, is no difference. A fork has the facts of the run that it was made from, up to there.
- *
- * Called by the program and by tests, on the thread of the store's handle; no lock, nothing is written. */
+ * A journal is compared as facts: its items without what differs between equal runs - times, numbers, digests of records. The facts of a superstep (of a
+ * reducer: of an entry) are compared as a set, so the order of answers, and whether one is in an entry or in an earlier task record, makes no
+ * difference. A fork has the facts of its origin up to its entry. Called by the program and by tests, on the thread of the store's handle; no lock,
+ * nothing is written. */
 #include "history/history.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FORKS_MAX = 64 };        /* of forks of forks */
+enum { FORKS_MAX = 64 };        /* forks of forks that are followed */
 
 typedef struct fact {
     const char *text;
-    const char *of;             /* whose it is: the run, or one that it was forked from */
-    const char *id;             /* of a command or a wait: without the number of its superstep; else NULL */
+    const char *of;             /* the run that has the fact: this one, or one that it was forked from */
+    const char *id;             /* of a command or a wait: its id without the superstep; else NULL */
     uint64_t seq;
-    size_t closes, entry;       /* before it */
+    size_t closes, entry;       /* number of closes and entries before it */
     size_t order;
     uint8_t kind;
-    bool hold;                  /* asked between two supersteps */
-    bool again;                 /* of a visit that a fork makes again */
-    bool alone;                 /* the other has it not */
+    bool hold;                  /* a question between two supersteps */
+    bool again;                 /* of a visit that a fork starts again */
+    bool alone;                 /* the other run does not have it */
 } fact;
 
 typedef struct story {
     const char *run;
-    char root[HASH_HEX + 1];    /* where it begins: "", or the hash of what cannot be read any more */
-    const char *lost;           /* the run that this was a part of */
+    char root[HASH_HEX + 1];    /* the origin of its history: "", or the hash of an ancestor that cannot be read any more */
+    const char *lost;           /* the ancestor that cannot be read */
     fact *facts;
     size_t n, cap;
     size_t closes, entries;
 } story;
 
-typedef struct parting {        /* two runs, or one at a time */
+typedef struct parting {        /* two runs that are compared, or one of them */
     pawl_store *s;
     arena mem;
     pawl_step *step;
@@ -43,7 +42,7 @@ typedef struct parting {        /* two runs, or one at a time */
 
 /* ---- facts ---------------------------------------------------------------------------------------- */
 
-/* A reducer numbers its commands by entries, and a fork anew. */
+/* A reducer numbers its commands by entries, and a fork numbers them again. */
 static const char *id_told(parting *p, const item *it)
 {
     buf_reset(&p->b);
@@ -71,14 +70,14 @@ static void spec_put(buf *b, const pawl_value *spec)
     buf_text(b, before == '{' ? "{}" : "}");
 }
 
-/* Which elements of an item are told: bits, 0 the name; the id at 1 is told in its own way. */
+/* The elements of an item that are compared, as bits; 0 is the name. Element 1, the id, is handled apart. */
 static unsigned elements_told(unsigned kind)
 {
     switch ((item_kind)kind) {
     case ITEM_RECORDS: return 0;
     case ITEM_SLEEP:
     case ITEM_DOUBT:
-    case ITEM_ASK:     return 1 | 1 << 3;       /* not when it is due, or was asked */
+    case ITEM_ASK:     return 1 | 1 << 3;       /* without the times */
     case ITEM_RECEIPT: return 1 | 1 << 3 | 1 << 4;
     case ITEM_ANSWER:  return 1 | 1 << 3 | 1 << 4;
     case ITEM_CALL:
@@ -99,7 +98,7 @@ static bool has_id(unsigned kind)
            kind == ITEM_DROP || kind == ITEM_DOUBT || kind == ITEM_REFUSAL;
 }
 
-/* `{...,"text":"RUN: why"}`: why is enough. */
+/* For `{...,"text":"RUN: why"}`: removes the run's name. */
 static void name_cut(buf *b, const char *run)
 {
     const char *member = "\"text\":\"";
@@ -146,7 +145,7 @@ static pawl_code fact_add(parting *p, story *st, const pawl_entry *e, const item
     const pawl_value *v;
     fact f = { .of = st->run, .seq = seq, .closes = st->closes, .entry = st->entries, .order = st->n, .kind = it->kind, .hold = it->hold };
 
-    if (elements_told(it->kind) == 0 || (it->kind == ITEM_VISIT && it->visit == 1))     /* the first one only says when */
+    if (elements_told(it->kind) == 0 || (it->kind == ITEM_VISIT && it->visit == 1))     /* the first visit says only when */
         return PAWL_OK;
     if (!arena_room(&p->mem, (void **)&st->facts, &st->cap, st->n, sizeof *st->facts))
         return PAWL_NOMEM;
@@ -202,8 +201,8 @@ static bool is_visits(const fact *f)
            f->kind == ITEM_CLOSE || (f->id != NULL && strcmp(f->id, "@") != 0 && !f->hold);
 }
 
-/* What a fork does not take over of the superstep in which it was made: its visits begin anew, and say it themselves. Until
- * they do, it is where the other one was. */
+/* Drops facts of the superstep in which the fork was made: its visits start again in the fork and state them again. Until then the fork is where its
+ * origin was. */
 static void visits_forget(story *st)
 {
     size_t n = st->n;
@@ -217,7 +216,7 @@ static void visits_forget(story *st)
     }
 }
 
-/* `from`: the fork's first fact of its own. */
+/* `from`: the first fact of the fork itself. */
 static void visits_settle(story *st, size_t from)
 {
     bool begun = false;
@@ -236,7 +235,7 @@ static void visits_settle(story *st, size_t from)
 
 static pawl_code story_tell(parting *p, story *st, const char *run, uint64_t upto, size_t depth, pawl_err *err);
 
-/* False: it is not there any more as it was. */
+/* False: the ancestor was removed or replaced. */
 static bool ancestor_is_there(parting *p, const char *run, const char *life, uint64_t seq)
 {
     pawl_head head;
@@ -264,7 +263,7 @@ static pawl_code ancestors_tell(parting *p, story *st, const pawl_value *base, s
     if (depth == FORKS_MAX)
         return fail(err, PAWL_LIMIT, "%s: it is a fork of forks, more than %d deep (FORKS_MAX)", run, FORKS_MAX);
     if (prev == NULL && ancestor_is_there(p, from, pawl_value_string(pawl_value_get(lineage, "life")), seq)) {
-        if (seq == 0)           /* before its first entry */
+        if (seq == 0)           /* a fork from before its first entry */
             return PAWL_OK;
         from = arena_text(&p->mem, from);
         rc = from == NULL ? fail(&why, PAWL_NOMEM, "%s: no memory for its history", run) : story_tell(p, st, from, seq, depth + 1, &why);
@@ -317,7 +316,7 @@ static int by_text(const void *a, const void *b)
     return order != 0 ? order : x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The facts of a unit, ordered by their text; *at moves past them. */
+/* The facts of one unit, sorted by text; advances *at past them. */
 static fact **unit_of(parting *p, story *st, size_t *at, size_t unit, bool by_entry, size_t *n)
 {
     size_t from = *at;
@@ -335,7 +334,7 @@ static fact **unit_of(parting *p, story *st, size_t *at, size_t unit, bool by_en
     return some;
 }
 
-/* Whether the two have other facts; those are marked. */
+/* Marks the facts that only one of them has. True: there are some. */
 static bool units_differ(fact **a, size_t na, fact **b, size_t nb)
 {
     size_t i = 0, j = 0;
@@ -357,7 +356,7 @@ static bool units_differ(fact **a, size_t na, fact **b, size_t nb)
     return differ;
 }
 
-/* The first fact that the other has not; or, where it has none but went past this, the last one here. */
+/* Reports the first fact that the other run does not have; if there is none but this run went further, its last fact. */
 static void side_tell(const story *st, size_t from, size_t at, pawl_diff_side *out)
 {
     const fact *first = NULL;
@@ -366,7 +365,7 @@ static void side_tell(const story *st, size_t from, size_t at, pawl_diff_side *o
         if (st->facts[i].alone)
             first = &st->facts[i];
     if (first == NULL && (at == from || (at == st->n && st->facts[at - 1].kind != ITEM_CLOSE)))
-        return;                 /* it has come no further */
+        return;                 /* this run has no more */
     out->seq = (first != NULL ? first : &st->facts[at - 1])->seq;
     snprintf(out->of, sizeof out->of, "%s", (first != NULL ? first : &st->facts[at - 1])->of);
     if (first != NULL) {
@@ -436,7 +435,7 @@ static void channels_compare(pawl_state *a, pawl_state *b, pawl_diff *out, pawl_
             more = channel_tell(a, b, b->root.channels[i].d->name, out, fn, ctx);
 }
 
-/* Its newest state, whose head is told; then, where that is asked for, the one at which they part. */
+/* The newest state with its head; with --at-parting the state at the first difference. */
 static pawl_code side_state(pawl_store *s, const char *run, pawl_diff_at at, pawl_diff_side *side, pawl_state **st, pawl_err *err)
 {
     pawl_code rc = pawl_history_state(s, run, 0, st, err);

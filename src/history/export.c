@@ -1,7 +1,7 @@
-/* export.c - writes a run as JSON lines, so that its journal comes out of it byte for byte (docs/INTERFACES.md, An export).
+/* export.c - writes a run as JSON lines that contain its journal byte for byte (docs/INTERFACES.md, An export).
  *
- * Called by the program and by tests, on the thread of the store's handle; no lock. The store is read several times, and the run may move meanwhile: when
- * its newest entry changed between the first read and the last, all is read again, TRIES times at most. */
+ * Called by the program and by tests, on the thread of the store's handle; no lock. The store is read several times while the run may continue: if its
+ * newest entry changed between the first and the last read, everything is read again, at most TRIES times. */
 #include "effect/effect.h"
 #include "history/history.h"
 
@@ -17,7 +17,7 @@ typedef struct exporting {
     buf *out;
     size_t lines;
     buf journal;                /* as it is folded */
-    const char *bad;            /* what cannot be said in JSON */
+    const char *bad;            /* a part that JSON cannot express */
 } exporting;
 
 /* ---- lines -------------------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static void put_text(exporting *x, const char *before, const char *text, size_t 
         canon_string(x->out, text, size);
 }
 
-/* A member with a text, when there is one. */
+/* A member with a text, if there is one. */
 static void put_member(exporting *x, const char *before, const char *text)
 {
     if (text != NULL)
@@ -201,8 +201,8 @@ static pawl_code gather(exporting *x, pawl_err *err)
     return x->bad != NULL ? fail(err, PAWL_CORRUPT, "%s: the store has %s of it: verify it", x->run, x->bad) : PAWL_OK;
 }
 
-/* What is read by several verbs is of one moment when the store stood still meanwhile, or when all of it is the same once more: nothing
- * of a run ever goes back to what it was. */
+/* Several reads belong to one moment if the store did not change meanwhile, or if a second reading gives the same: a run never returns to an earlier
+ * state. */
 static pawl_code gather_steady(exporting *x, pawl_err *err)
 {
     uint64_t before = x->s->verbs->version(x->s);

@@ -1,7 +1,7 @@
 /* fork.c - starts a run from the state of another run at some entry, unchanged or changed (G8, K10).
  *
- * Called by the program, the host and tests. The state of the old run is folded first, without a lock; then the engine starts the new run as it does any
- * other, under its own lock (engine/run/begin.h). The old run is never written. */
+ * Called by the program, the host and tests. The state of the old run is folded first, without a lock; then the engine starts the new run like any
+ * other, under its own lock (engine/run/begin.h). Nothing is written to the old run. */
 #include "engine/run/begin.h"
 #include "engine/run/run.h"
 #include "history/history.h"
@@ -15,7 +15,7 @@ typedef struct forking {
     pawl_state *st;             /* the fork */
     arena mem;
     blob_list blobs;
-    bool made;                  /* in the store, by this call */
+    bool made;                  /* this call has created it in the store */
 } forking;
 
 static pawl_code blob_of_fork(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err)
@@ -36,7 +36,7 @@ static pawl_loader fork_loader(forking *f)
     return (pawl_loader){ .blob = blob_of_fork, .ctx = f };
 }
 
-/* What the step at hand has set apart. */
+/* Keeps the blobs of the current step. */
 static pawl_code blobs_add(forking *f, pawl_err *err)
 {
     const char *digest;
@@ -50,7 +50,7 @@ static pawl_code blobs_add(forking *f, pawl_err *err)
     return f->mem.failed ? fail(err, PAWL_NOMEM, "%s: no memory for its blobs", f->fork) : PAWL_OK;
 }
 
-/* The fork's state, and the blobs that its base names. */
+/* Makes the fork's state, and reads the blobs that its base names. */
 static pawl_code fork_state(forking *f, uint64_t seq, pawl_err *err)
 {
     pawl_engine *e = f->e;
@@ -79,7 +79,7 @@ static pawl_code fork_state(forking *f, uint64_t seq, pawl_err *err)
     return rc;
 }
 
-/* Its first entry, folded; the line stays in e->step. */
+/* Feeds the change as its first entry; the line stays in e->step. */
 static pawl_code change_feed(forking *f, pawl_err *err)
 {
     const pawl_machine *m = machine_named(f->e, f->st->machine);
@@ -123,8 +123,8 @@ static bool blobs_miss(const forking *f)
     return f->blobs.n > 0 && s->verbs->blob(f->e->store, f->fork, f->blobs.all[0].digest, see_blob, NULL, NULL) == PAWL_GONE;
 }
 
-/* There is such a run. One that was forked from the same entry and has none of its own, or not its blobs, was left by a call that got no
- * further: it is taken instead of ours, and ours are its blobs. The claim is held. */
+/* A run of that id exists. If it was forked from the same entry and has no entry of its own, or lacks its blobs, an earlier call did not finish: it is
+ * completed instead. The claim is held. */
 static pawl_code fork_found(forking *f, const pawl_head *head, const pawl_err *why, pawl_err *err)
 {
     const pawl_loader loader = fork_loader(f);
@@ -170,7 +170,7 @@ static pawl_code fork_append(forking *f, const pawl_head *head, pawl_err *err)
         return fail(err, PAWL_NOMEM, "%s: no memory for a fork", f->fork);
     a.waits = waits.all;
     a.nwaits = waits.n;
-    a.moves = waits.n > 0;      /* who lists runs sees what it waits for (S6); it is taken up when somebody resumes it, or says what it waits for */
+    a.moves = waits.n > 0;      /* listings must show its waits (S6); it is driven when it is resumed or answered */
     a.status = (uint8_t)pawl_state_status(f->st);
     a.blobs = f->blobs.all;
     a.nblobs = f->blobs.n;
@@ -178,7 +178,7 @@ static pawl_code fork_append(forking *f, const pawl_head *head, pawl_err *err)
     return rc != PAWL_OK || a.rc == PAWL_OK ? rc : fail(err, a.rc, "%s: somebody else works on it", f->fork);
 }
 
-/* Its base is one write, what goes with it another: held in between, and taken back when that fails. */
+/* Base and blobs are two writes: the lease is held in between, and the run is removed if the second fails. */
 static pawl_code fork_store(forking *f, bool more, pawl_err *err)
 {
     pawl_engine *e = f->e;
@@ -206,7 +206,7 @@ static pawl_code fork_store(forking *f, bool more, pawl_err *err)
     return rc;
 }
 
-/* Whether the change is taken at all, before anything is written: on a copy, since the store may have one of another life. */
+/* Tries the change on a copy before anything is written, since the store may have a run of that id from another life. */
 static pawl_code change_tried(forking *f, pawl_err *err)
 {
     const pawl_bytes base = pawl_state_base(f->st);

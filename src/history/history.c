@@ -1,7 +1,7 @@
 /* history.c - reads past runs: walks a journal, folds it up to an entry, verifies it, replays it against another machine.
  *
- * Owns nothing between two calls. Called by the program, the host and tests, on their thread, with a store of that thread; no lock is taken. Each call
- * reads the journal whole or from the place that it is asked for, and changes nothing. */
+ * Owns nothing between two calls. Called by the program, the host and tests, on their thread, with a store of that thread; no lock. Each call reads the
+ * journal completely or from the requested entry, and changes nothing. */
 #include "history/history.h"
 
 /* ---- looking back ------------------------------------------------------------------------------ */
@@ -68,7 +68,7 @@ pawl_code pawl_history_walk(pawl_store *s, const char *run, uint64_t after, uint
 
 /* ---- is it right? ---------------------------------------------------------------------------------- */
 
-/* How many entries the store says there are: a journal that ends before is not whole, though its chain holds. */
+/* Compares with the number of entries in the store: a truncated journal has an intact chain. */
 static pawl_code all_there(const char *run, uint64_t entries, uint64_t base_seq, journal_check *c, pawl_err *err)
 {
     if (base_seq + c->v.entries >= entries)
@@ -78,7 +78,7 @@ static pawl_code all_there(const char *run, uint64_t entries, uint64_t base_seq,
                 (unsigned long long)(c->v.seq - 1), (unsigned long long)entries);
 }
 
-/* c->says is to be freed. */
+/* c->says must be freed. */
 static pawl_code check_stored(pawl_store *s, const char *run, buf *text, uint64_t *base_seq, journal_check *c, pawl_err *err)
 {
     pawl_head head;
@@ -136,7 +136,7 @@ typedef struct comparing {
     bool enough;
 } comparing;
 
-/* What has to do with memory or the store is a failure; all else is told of the run. */
+/* Errors of memory or store are failures; anything else is a result for the run. */
 static pawl_code compare_run(comparing *k, const char *run, bool alone, pawl_err *err)
 {
     journal_check c = { .m = k->m, .against = true };
@@ -151,7 +151,7 @@ static pawl_code compare_run(comparing *k, const char *run, bool alone, pawl_err
     if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_TRANSIENT || (alone && (rc == PAWL_CONFLICT || text.size == 0))) {
         fail(err, rc, "%s", why.text);
     } else if (rc == PAWL_GONE && text.size == 0) {
-        rc = PAWL_OK;           /* removed since it was listed */
+        rc = PAWL_OK;           /* it was removed since it was listed */
     } else {
         const pawl_divergence d = { .run = run, .seq = c.v.seq, .journaled = c.stored, .says = { c.says.data, c.says.size }, .code = rc,
                                     .text = why.text };

@@ -1,7 +1,7 @@
-/* import.c - makes a run of the lines that export.c wrote.
+/* import.c - creates a run from the lines of an export (export.c).
  *
- * Called by the program and by tests, on the thread of the store's handle. All lines are read and folded before anything is written; while it is
- * written the run is parked with the reason UNDER_WAY and its lease is held, so nobody drives half a run. An import that broke off is done again. */
+ * Called by the program and by tests, on the thread of the store's handle. All lines are read and folded before anything is written; while it is written
+ * the run is parked with the reason UNDER_WAY and its lease is held, so nobody drives an incomplete run. An interrupted import can be repeated. */
 #include "engine/engine.h"
 #include "history/history.h"
 #include "engine/run/owner.h"
@@ -10,22 +10,22 @@
 
 enum { MARKS_MAX = 1000000, MARKS_AT_ONCE = 256, LEASE_MS = 60000 };
 
-typedef struct line_at { size_t at, size, no; } line_at;        /* in the journal; its number in the export */
+typedef struct line_at { size_t at, size, no; } line_at;        /* offsets in the journal; number of the line in the export */
 typedef struct attempts_of { const char *id; uint32_t count; int64_t first_ms, again_ms; } attempts_of;
 typedef struct told_answer { const char *id; size_t order; pawl_bytes value; } told_answer;
 
 typedef struct importing {
     pawl_store *s;
     const pawl_machine *m;
-    arena mem;                  /* what is kept */
-    size_t no;                  /* of the line at hand */
+    arena mem;                  /* for what is kept */
+    size_t no;                  /* of the current line */
     const char *id, *life, *parked;
     uint64_t seq;
     int64_t wake_ms;
     int status;
     bool work;
     bool ended;
-    size_t changed;             /* the line whose digest of those before it is another one; 0: none */
+    size_t changed;             /* the line whose digest does not match those before it; 0: none */
     buf journal;
     line_at *lines;             /* the first is the base */
     size_t nlines, lines_cap;
@@ -35,10 +35,10 @@ typedef struct importing {
     uint64_t attempts;
     pawl_delivery *deliveries;
     size_t ndeliveries, deliveries_cap;
-    /* folded */
+    /* the folded state */
     pawl_state *st;
     uint64_t base_seq;
-    wait_list waits;            /* all that were ever asked */
+    wait_list waits;            /* all waits of the journal */
     told_answer *answers;
     size_t nanswers, answers_cap;
 } importing;
@@ -55,7 +55,7 @@ static pawl_code no_memory(const importing *i, pawl_err *err)
     return fail(err, PAWL_NOMEM, "line %zu: no memory to import it", i->no);
 }
 
-/* A text without a NUL, kept; NULL: there is none, or *bad. */
+/* A copy of a text without NUL; NULL: there is none, or *bad. */
 static const char *text_kept(importing *i, const pawl_value *object, const char *name, bool *bad)
 {
     const pawl_value *v = pawl_value_get(object, name);
@@ -135,7 +135,7 @@ static int base64_digit(char c)
     return at == NULL ? -1 : (int)(at - digits);
 }
 
-/* In place of the text; false: it is none. */
+/* Decodes in place; false: not base64. */
 static bool base64_back(char *text, size_t *size)
 {
     size_t n = *size, out = 0, pad = 0;
@@ -229,7 +229,7 @@ static pawl_code delivery_read(importing *i, const pawl_value *v, pawl_err *err)
     return why.code == PAWL_OK ? PAWL_OK : damaged(i, err, why.text);
 }
 
-/* What the lines before it were, so that what no chain covers is whole, too. Which of them was changed the chain may tell. */
+/* Checks the digest of all lines, since no chain covers some of them. If it differs, the chain may tell which line was changed. */
 static pawl_code end_read(importing *i, const pawl_value *v, pawl_bytes before, pawl_err *err)
 {
     const char *digest = pawl_value_string(pawl_value_get(v, "sha256"));
@@ -339,7 +339,7 @@ static const char *id_kept(importing *i, const item *it)
     return id;
 }
 
-/* Which waits were asked, and what they were answered, as the store was told at the time (W3). */
+/* Notes waits and answers as the store was told them when they happened (W3). */
 static bool waits_note(importing *i, const pawl_entry *e)
 {
     wait_list *w = &i->waits;
@@ -384,7 +384,7 @@ static int by_answered(const void *a, const void *b)
     return order != 0 ? order : x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The last one: what is in doubt may be asked again and again. */
+/* The last answer: a question about an outcome may be asked repeatedly. */
 static const told_answer *answer_last(const importing *i, const char *id)
 {
     size_t low = 0, high = i->nanswers;
@@ -400,7 +400,7 @@ static const told_answer *answer_last(const importing *i, const char *id)
     return low > 0 && strcmp(i->answers[low - 1].id, id) == 0 ? &i->answers[low - 1] : NULL;
 }
 
-/* Those that are open no more are over, with what they were answered. */
+/* Waits that are not open any more are closed with their answers. */
 static bool waits_settle(importing *i)
 {
     wait_list open = { .n = 0 };
@@ -497,7 +497,7 @@ static pawl_code append_one(importing *i, pawl_append *a, pawl_err *err)
     return rc != PAWL_OK || a->rc == PAWL_OK ? rc : fail(err, a->rc, "%s: somebody else works on it", i->id);
 }
 
-/* What the run has beside its lines comes first, while nobody can take it up: what was begun must not look as if it had not been. */
+/* Writes what the run has beside its lines first, while nobody can drive it: a command that was started must not look as if it had not been. */
 static pawl_code prepare(importing *i, uint64_t fence, pawl_err *err)
 {
     pawl_append a = { .run = i->id, .fence = fence, .seq = i->base_seq, .moves = true, .parked = UNDER_WAY, .waits = i->waits.all,
@@ -531,11 +531,11 @@ static pawl_code marks_write(importing *i, uint64_t fence, pawl_err *err)
 {
     pawl_mark some[MARKS_AT_ONCE];
     size_t n = 0;
-    pawl_code rc = i->nmarks == 0 ? PAWL_OK : i->s->verbs->marks(i->s, i->id, see_mark, i, err);     /* by an import before this one */
+    pawl_code rc = i->nmarks == 0 ? PAWL_OK : i->s->verbs->marks(i->s, i->id, see_mark, i, err);     /* by an earlier, interrupted import */
 
     for (size_t k = 0; k < i->nmarks && rc == PAWL_OK; k++) {
         const attempts_of *m = &i->marks[k];
-        uint32_t last = m->again_ms > 0;        /* which counts nothing */
+        uint32_t last = m->again_ms > 0;        /* a count for `again_ms` is not an attempt */
 
         for (uint32_t left = m->count + last; left > 0 && rc == PAWL_OK; left--) {
             some[n++] = (pawl_mark){ .run = i->id, .fence = fence, .id = m->id, .first_ms = m->first_ms, .again_ms = left == 1 ? m->again_ms : 0 };
@@ -574,7 +574,7 @@ static bool see_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes li
     return !*(bool *)ctx;
 }
 
-/* Of this very base, and nothing came after it: left by an import that was broken off, or by whoever began the run and got no further. */
+/* It has this very base and nothing after it: left by an interrupted import, or by a start that did not get further. */
 static bool is_unfinished(const importing *i, const pawl_head *head)
 {
     return head->seq == i->base_seq && (head->parked == NULL || strcmp(head->parked, UNDER_WAY) == 0);

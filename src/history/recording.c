@@ -1,12 +1,12 @@
-/* recording.c - the answers of a run's models, out of its journal, as lines of a record (docs/INTERFACES.md, A record of models).
+/* recording.c - extracts the answers of a run's models from its journal, as lines of a record (docs/INTERFACES.md, A record of models).
  *
- * Called by the program and by tests, on the thread of the store's handle; no lock, nothing is written. Commands are remembered from the line that
- * issues them to their receipt. */
+ * Called by the program and by tests, on the thread of the store's handle; no lock, nothing is written. A command is remembered from the line that
+ * issues it to its receipt. */
 #include "effect/llm/llm.h"
 #include "history/history.h"
 
-typedef struct recorded_call {          /* a command that is open */
-    const char *id;             /* without its run */
+typedef struct recorded_call {          /* an open command */
+    const char *id;             /* without the run */
     hash key;
 } recorded_call;
 
@@ -35,7 +35,7 @@ static recorded_call *asked_find(const recording *r, const char *id)
     return NULL;
 }
 
-/* The effect itself, or one of those that agent files name behind it: "prompt-1f2e3d4c". */
+/* The effect itself, or one with limits of its own: "prompt-1f2e3d4c". */
 static bool is_of(const char *name, const char *effect)
 {
     const size_t n = strlen(effect);
@@ -43,7 +43,7 @@ static bool is_of(const char *name, const char *effect)
     return strncmp(name, effect, n) == 0 && (name[n] == '\0' || name[n] == '-');
 }
 
-/* Its arguments lead to channels as they are now, so it is now that they are looked at. */
+/* Its arguments refer to channels as they are now, so its request is resolved now. */
 static pawl_code asked_add(recording *r, const pawl_command *cmd)
 {
     const char *id = strchr(cmd->id, '~');      /* RUN~LIFE/ID */
@@ -97,7 +97,7 @@ static pawl_code receipt_tell(recording *r, const item *it)
     return rc;
 }
 
-/* One line is folded; receipts in it end what was open before, and then what it opens is looked at. */
+/* Folds one line; its receipts end open commands, and then the commands that it issues are added. */
 static pawl_code line_fold(recording *r, pawl_bytes line, pawl_step *step)
 {
     pawl_entry *e;

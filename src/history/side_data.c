@@ -1,7 +1,6 @@
-/* side_data.c - what a store keeps beside a journal: the blobs that its text refers to, and the waits that are open in a state.
+/* side_data.c - what a store keeps beside a journal: the blobs that its text refers to, and the open waits of a state.
  *
- * Called by the other files of this folder, on their caller's thread; a store is used as it is given, without a lock of its own. Lists lie in the
- * caller's arena. */
+ * Called by the other files of this folder, on their caller's thread; no lock of its own. Lists are in the caller's arena. */
 #include "history/history.h"
 
 /* ---- blobs ------------------------------------------------------------------------------------ */
@@ -82,7 +81,7 @@ pawl_code blobs_gather(pawl_store *s, const char *run, pawl_bytes text, arena *m
             continue;
         buf_reset(&bytes);
         rc = s->verbs->blob(s, run, digest, take_blob, &bytes, &why);
-        if (rc == PAWL_GONE) {  /* it only looks like one; if it is one, whoever resolves it says so */
+        if (rc == PAWL_GONE) {  /* it may only look like a reference; a real one is reported when it is resolved */
             rc = PAWL_OK;
             continue;
         }

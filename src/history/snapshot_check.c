@@ -1,12 +1,12 @@
-/* snapshot_check.c - whether the snapshot of a run says what its journal says (K6, K11).
+/* snapshot_check.c - checks that the snapshot of a run agrees with its journal (K6, K11).
  *
- * Owns nothing between calls. Called by pawl_history_verify, on the thread that uses the store's handle. The snapshot is loaded as an
- * engine loads it, the journal is folded up to the same entry, and both states are written out whole: the bytes must be equal. */
+ * Owns nothing between calls. Called by pawl_history_verify, on the thread that uses the store's handle. The snapshot is loaded as an engine loads it,
+ * the journal is folded up to the same entry, and both states are written out completely: the bytes must be equal. */
 #include "history/history.h"
 
-typedef struct entry_finder {       /* of one journal's text: entries are mostly asked for in their order */
+typedef struct entry_finder {       /* finds entries in the text of a journal; they are usually requested in order */
     pawl_bytes journal;
-    uint64_t base_seq, next;        /* `next`: number of the entry whose lines begin at `at` */
+    uint64_t base_seq, next;        /* `next`: the entry whose lines begin at `at` */
     size_t first, at;               /* where the lines after the base begin */
     blobs_of *blobs;
 } entry_finder;
@@ -59,7 +59,7 @@ static bool keep_snapshot(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_byt
     return false;
 }
 
-/* Both states as the base of a pruned journal has them: whole, in one order. */
+/* Both states in the form of a pruned journal's base: complete, in one order. */
 static pawl_code states_same(pawl_state *a, pawl_state *b, bool *same, pawl_err *err)
 {
     pawl_step *one = pawl_step_new(NULL), *other = pawl_step_new(NULL);

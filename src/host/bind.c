@@ -1,6 +1,7 @@
-/* bind.c - what an agent's runs need of the process that drives them, beside its model: its tools, hooks, links, children.
+/* bind.c - binds what an agent's runs need besides their model: tools, hooks, links, children.
  *
- * Called before the host has the engine, on the caller's thread; missing_handlers() on the thread of a handle: handlers do not change any more then. */
+ * Called before the host has the engine, on the caller's thread; missing_handlers() on the thread of a handle, since handlers do not change any more
+ * then. */
 #include "effect/agent_effects.h"
 #include "engine/command/handler.h"
 #include "host/host.h"

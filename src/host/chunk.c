@@ -12,28 +12,28 @@
 enum { HOLD_MS = 1000, LOOK_MS = 20, PLACE_BYTES = 48 };
 enum { CHUNK_ITEMS = PAWL_ITEM_MESSAGE | PAWL_ITEM_TOOL_CALL | PAWL_ITEM_ARTIFACT | PAWL_ITEM_ERROR };
 
-typedef struct spot { uint64_t seq, index; char cursor[PLACE_BYTES]; } spot;   /* a place in a run */
+typedef struct spot { uint64_t seq, index; char cursor[PLACE_BYTES]; } spot;   /* a position in a run */
 
-typedef struct source {         /* a run that is read: the agent's, or that of a child */
+typedef struct source {         /* a run that is read: the agent's, or a child's */
     struct source *next, *parent;
-    pawl_items *r;              /* NULL: it is not there yet, or is opened anew where it stands */
-    bool from_now;              /* else from its beginning, or from where it was said */
+    pawl_items *r;              /* NULL: the run does not exist yet, or is reopened at its position */
+    bool from_now;              /* starts at the newest position; else at the beginning, or at a given cursor */
     bool over;
-    spot at;                    /* behind what was told of it; its cursor "": it was not read yet */
-    struct source *awaited;     /* a child whose end is told when it has said all; NULL: nothing is held */
-    int64_t held_ms;            /* since when */
+    spot at;                    /* after the last chunk of it; cursor "": not read yet */
+    struct source *awaited;     /* a child whose end is reported after all its output; NULL: nothing is held back */
+    int64_t held_ms;            /* the time since then */
     pawl_chunk held;
     spot held_at;
-    buf json;                   /* of what is held */
+    buf json;                   /* of the chunk that is held back */
     char id[];
 } source;
 
 struct pawl_chunks {
     pawl_alloc alloc;
     pawl_engine *e;
-    source *all, *turn;         /* the last of `all` is the agent's own; whose turn it is to be looked at, NULL: the first */
-    uint64_t told;              /* of what children have said */
-    arena mem;                  /* of the chunk at hand */
+    source *all, *turn;         /* the last of `all` is the agent's run; `turn`: the one to read next, NULL: the first */
+    uint64_t told;              /* number of chunks of children */
+    arena mem;                  /* for the current chunk */
     pthread_mutex_t lock;
     pthread_cond_t woken;
     bool stirred, stopped;
@@ -57,7 +57,7 @@ const char *pawl_chunk_name(pawl_chunk_kind kind)
 
 /* ---- a change as a chunk ------------------------------------------------------------------------------ */
 
-typedef struct row { const char *part; pawl_chunk_kind kind; const char *as; } row;     /* as: the member of a Status that it is; NULL: as it is */
+typedef struct row { const char *part; pawl_chunk_kind kind; const char *as; } row;     /* as: the member of a Status chunk; NULL: unchanged */
 
 static const row emitted[] = {
     { "text_complete", PAWL_CHUNK_TEXT_COMPLETE, NULL }, { "thinking_complete", PAWL_CHUNK_THINKING_COMPLETE, NULL },
@@ -76,7 +76,7 @@ static const row *row_of(const pawl_item_change *ch)
     return NULL;
 }
 
-/* Whether something was said: by the run, or live by a handler. All else changes what stands, and is no chunk. */
+/* Whether a run or a handler has output something. Other changes of items are not chunks. */
 static bool is_said(const pawl_item_change *ch)
 {
     if (ch->live > 0)
@@ -84,7 +84,7 @@ static bool is_said(const pawl_item_change *ch)
     return (ch->what & (PAWL_ITEM_GAP | PAWL_ITEM_EMITTED)) != 0;
 }
 
-/* What a model says while it does: its text, what it thinks, and that it begins anew; and what a tool writes. */
+/* Partial output of a model (text, thinking, a new attempt) and of a tool. */
 static const pawl_value *delta_of(arena *mem, const pawl_delta *d, pawl_chunk_kind *kind)
 {
     const pawl_value *text = value_string(mem, d->size > 0 ? d->bytes : "", d->size);
@@ -109,7 +109,7 @@ static const pawl_value *delta_of(arena *mem, const pawl_delta *d, pawl_chunk_ki
     return NULL;
 }
 
-/* NULL: it is nothing of that kind, or there is no memory for it. */
+/* NULL: not of that kind, or no memory. */
 static const pawl_value *said_of(arena *mem, const pawl_item_change *ch, const pawl_value *v, pawl_chunk_kind *kind)
 {
     const row *one;
@@ -189,7 +189,7 @@ static void spot_set(spot *at, uint64_t seq, uint64_t index)
     snprintf(at->cursor, sizeof at->cursor, "%llu.%llu", (unsigned long long)seq, (unsigned long long)index);
 }
 
-/* Where it stands; `from` is for one that was not read yet. */
+/* Opens the reader at the source's position; `from` is for one that was not read yet. */
 static bool source_open(pawl_chunks *c, source *s, const char *from, pawl_err *err)
 {
     const pawl_items_options options = { .from = s->at.cursor[0] != '\0' ? s->at.cursor : s->from_now ? "now" : from, .kinds = CHUNK_ITEMS, .wake = stirs,
@@ -206,7 +206,7 @@ static bool source_open(pawl_chunks *c, source *s, const char *from, pawl_err *e
     return true;
 }
 
-/* What it came to next could not be told: it stands where it stood. */
+/* Its last change could not be returned: goes back before it. */
 static void source_back(source *s, const spot *at)
 {
     pawl_items_close(s->r);
@@ -215,7 +215,7 @@ static void source_back(source *s, const spot *at)
     s->over = false;
 }
 
-/* Those of the runs that nobody asks any more: all was told of them, and of their children. */
+/* Frees sources whose run has ended, if everything of them and of their children was returned. */
 static void sources_sweep(pawl_chunks *c)
 {
     for (source **at = &c->all; *at != NULL;) {
@@ -238,7 +238,7 @@ static void sources_sweep(pawl_chunks *c)
 
 /* ---- what comes next -------------------------------------------------------------------------------------- */
 
-/* The end of a child that is still read is kept until that is over. */
+/* Holds back the end of a child that still has output. */
 static bool holds(pawl_chunks *c, source *s, const pawl_chunk *k, const pawl_value *v, const pawl_item_change *ch)
 {
     const char *run = pawl_value_string(pawl_value_get(v, "session_id"));
@@ -258,7 +258,7 @@ static bool holds(pawl_chunks *c, source *s, const pawl_chunk *k, const pawl_val
     return s->awaited != NULL;
 }
 
-/* What it held, once its child is over or has been silent for long. */
+/* Returns it once the child has ended or was silent for long. */
 static pawl_code held_next(source *s, pawl_chunk *out)
 {
     if (!s->awaited->over && steady_ms() - s->held_ms < HOLD_MS)
@@ -271,7 +271,7 @@ static pawl_code held_next(source *s, pawl_chunk *out)
     return PAWL_OK;
 }
 
-/* PAWL_OK: *out is one, where its kind is not 0. */
+/* PAWL_OK: *out is a chunk if its kind is not 0. */
 static pawl_code change_take(pawl_chunks *c, source *s, const pawl_item_change *ch, pawl_chunk *out, pawl_err *err)
 {
     const char *json = ch->delta != NULL ? "" : pawl_items_json(s->r, err), *run;
@@ -296,7 +296,7 @@ static pawl_code change_take(pawl_chunks *c, source *s, const pawl_item_change *
     return PAWL_OK;
 }
 
-/* Of one run. PAWL_PENDING: there is nothing now. */
+/* The next chunk of one run. PAWL_PENDING: none now. */
 static pawl_code source_next(pawl_chunks *c, source *s, pawl_chunk *out, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -311,7 +311,7 @@ static pawl_code source_next(pawl_chunks *c, source *s, pawl_chunk *out, pawl_er
             return held_next(s, out);
         if (s->r == NULL && !source_open(c, s, NULL, &why))
             rc = why.code != PAWL_GONE ? why.code :
-                 s->parent != NULL && s->parent->over ? PAWL_HALTED : PAWL_PENDING;  /* it is about to begin, or never will */
+                 s->parent != NULL && s->parent->over ? PAWL_HALTED : PAWL_PENDING;  /* it will start, or never will */
         else
             rc = pawl_items_next(s->r, &ch, &why);
         if (rc == PAWL_OK && is_said(&ch))
@@ -323,7 +323,7 @@ static pawl_code source_next(pawl_chunks *c, source *s, pawl_chunk *out, pawl_er
     return rc < 0 ? fail(err, rc, "%s", why.text) : rc == PAWL_HALTED ? PAWL_PENDING : rc;
 }
 
-/* Put together as it stands: however deep it is, it is what was said, and some levels more. */
+/* Builds the JSON text directly, because the value may be nested deeper than a parser allows. */
 static const char *wrapped_json(pawl_chunks *c, const source *s, const pawl_chunk *k)
 {
     const char *out = NULL;
@@ -344,7 +344,7 @@ static const char *wrapped_json(pawl_chunks *c, const source *s, const pawl_chun
     return out;
 }
 
-/* What a child has said, as its parent's: of a grandchild through the child. */
+/* Output of a child as output of its parent; of a grandchild through the child. */
 static pawl_code wrapped(pawl_chunks *c, const source *s, pawl_chunk *k, pawl_err *err)
 {
     for (; s->parent != NULL; s = s->parent) {
@@ -388,7 +388,7 @@ pawl_code pawl_chunks_next(pawl_chunks *c, pawl_chunk *out, pawl_err *err)
 
 /* ---- waiting ------------------------------------------------------------------------------------------------ */
 
-/* Until one of the runs stirs, or it is time to look what others have stored. */
+/* Waits until one of the runs may have changed, or until it is time to poll the store. */
 static bool rest(pawl_chunks *c, int64_t until)
 {
     const int64_t at = steady_ms() + LOOK_MS < until ? steady_ms() + LOOK_MS : until;
@@ -453,13 +453,13 @@ static bool child_opens(void *ctx, const char *run)
         k->rc = fail(k->err, PAWL_NOMEM, "%s: no memory to read it", run);
     if (child == NULL || child->r != NULL)
         return child != NULL;
-    child->from_now = source_open(k->c, child, NULL, NULL) && child->from_now;  /* one that is not there yet is told from its beginning */
+    child->from_now = source_open(k->c, child, NULL, NULL) && child->from_now;  /* a child that does not exist yet is read from its beginning */
     if (child->from_now)
         k->rc = children_known(k->c, child, k->err);
     return k->rc == PAWL_OK;
 }
 
-/* Its children that had begun by where it stands, and of which no end was told; and theirs. */
+/* Opens its children that had started before its position and whose end was not returned; recursively. */
 static pawl_code children_known(pawl_chunks *c, source *s, pawl_err *err)
 {
     children k = { c, s, err, PAWL_OK };

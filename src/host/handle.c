@@ -1,4 +1,4 @@
-/* handle.c - messages to an agent: each is a delivery, durable when the call returns, taken by the process that drives the run (E16).
+/* handle.c - messages to an agent: each is a delivery, durable when the call returns, which the process that drives the run takes (E16).
  *
  * Called on any thread, one at a time for a handle; the store is used under the lock of the host (host_hold). */
 #include "agent/agent.h"
@@ -20,7 +20,7 @@ pawl_code pawl_handle_by(pawl_handle *a, const char *by, pawl_err *err)
     return PAWL_OK;
 }
 
-/* While the store is held. */
+/* Called while the store is held. */
 static pawl_code left_for(pawl_handle *a, pawl_store *s, const char *run, pawl_delivery *d, pawl_err *err)
 {
     uint64_t drawn[2];
@@ -77,7 +77,7 @@ pawl_code pawl_handle_send(pawl_handle *a, const char *input, pawl_err *err)
     if (v != NULL)
         (void)input_check(v, &why);
     arena_free(&mem);
-    if (why.code != PAWL_OK)    /* what is no JSON is refused by the store, and what is no input by the machine: it may be no agent's */
+    if (why.code != PAWL_OK)    /* the store refuses invalid JSON, and the machine invalid input: it may not be an agent's */
         return fail(err, PAWL_INVALID, "%s: %s", a != NULL ? a->id : "", why.text);
     return signal_leave(a, "input", input, err);
 }
@@ -88,13 +88,13 @@ pawl_code pawl_handle_shutdown(pawl_handle *a, pawl_err *err) { return signal_le
 /* ---- which wait is meant -------------------------------------------------------------------------- */
 
 typedef struct meaning {
-    const char *want;           /* an id or a slot; NULL: the only one */
-    bool approvals;             /* no other is meant */
-    bool exact;                 /* that was its id */
+    const char *want;           /* an id or a slot; NULL: the only open wait */
+    bool approvals;             /* only approvals count */
+    bool exact;                 /* the id matches */
     size_t n;
-    bool other;                 /* it is open, and of another kind */
+    bool other;                 /* it is open, but of another kind */
     arena mem;
-    const char *run, *id;       /* whose wait it is: the run of the handle, or a child's */
+    const char *run, *id;       /* the run that waits: that of the handle, or a child */
 } meaning;
 
 static bool of_kind(const meaning *m, const pawl_value *spec)
@@ -125,7 +125,7 @@ static bool see_wait(void *ctx, const char *run, const pawl_waiting *w)
     return !m->exact && !m->mem.failed;
 }
 
-/* An id says whose wait it is: of a run that is no child of this one, nor a child's, it is none. */
+/* An id contains its run: it must be this run or one of its descendants. */
 static bool is_above(pawl_store *s, const char *run, const char *of)
 {
     char at[ASKS_RUN_BYTES];
@@ -140,7 +140,7 @@ static bool is_above(pawl_store *s, const char *run, const char *of)
     return strcmp(at, run) == 0;
 }
 
-/* Its own waits, and then those of the children that it waits for, at any depth; an id is looked for where it says. */
+/* Searches the run's own waits, then those of the children that it waits for, at any depth; with an id only in its run. */
 static pawl_code waits_look(pawl_handle *a, pawl_store *s, meaning *m, pawl_err *err)
 {
     char of[ASKS_RUN_BYTES];
@@ -158,7 +158,7 @@ static pawl_code waits_look(pawl_handle *a, pawl_store *s, meaning *m, pawl_err 
         return rc;
     for (size_t i = 0; i < all.nchildren && rc == PAWL_OK; i++)
         if ((rc = s->verbs->waits(s, all.children[i].run, see_wait, m, err)) == PAWL_GONE)
-            rc = PAWL_OK;       /* it is about to begin */
+            rc = PAWL_OK;       /* it will start soon */
     return rc;
 }
 
@@ -180,7 +180,7 @@ static pawl_code meant(pawl_handle *a, pawl_store *s, meaning *m, pawl_err *err)
     if (m->n == 0 && m->want == NULL)
         return fail(err, PAWL_INVALID, m->approvals ? "%s: no approval is asked" : "%s: nothing is asked", a->id);
     if (m->n == 0)
-        m->id = m->want;        /* the store knows whether it was ever asked, and what it was answered */
+        m->id = m->want;        /* the store knows whether it was ever opened, and its answer */
     return PAWL_OK;
 }
 
@@ -210,7 +210,7 @@ pawl_code pawl_handle_answer(pawl_handle *a, const char *wait, const char *json,
     return answer_leave(a, wait, false, json, err);
 }
 
-/* It is put into an answer as it is: so it is one object, and nothing beside it. */
+/* It is put into an answer unchanged, so it must be exactly one JSON object. */
 static pawl_code object_check(const pawl_handle *a, const char *input, pawl_err *err)
 {
     const pawl_value *v;

@@ -1,7 +1,7 @@
-/* host.c - a thread that drives an engine; agents are started, found and listed.
+/* host.c - a thread that drives an engine; starts, finds and lists agents.
  *
- * Owns the engine, the thread and the second store handle. Called on any thread. The engine belongs to the thread; what other threads read and write
- * goes through a store handle, under h->lock where that is the engine's. */
+ * Owns the engine, the thread and the second store handle. Called on any thread. The engine belongs to its thread; other threads read and write through
+ * a store handle, under h->lock if that is the engine's. */
 #include "engine/run/begin.h"
 #include "host/host.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { AGAIN_MS = 100 };        /* after a store that was not there */
+enum { AGAIN_MS = 100 };        /* pause after an error of the store */
 
 /* ---- the thread that drives --------------------------------------------------------------------- */
 
@@ -27,7 +27,7 @@ static void *drives(void *arg)
     const struct timespec again = { 0, AGAIN_MS * 1000000L };
     pawl_host *h = arg;
 
-    while (!h->ends && !h->e->draining && !h->e->stopping) {    /* also when somebody else said so: a signal's handler */
+    while (!h->ends && !h->e->draining && !h->e->stopping) {    /* also if a signal handler asked for it */
         pawl_err err = { PAWL_OK, "" };
         const pawl_code rc = pawl_work(h->e, INT64_MAX / 4, &err);
 
@@ -189,7 +189,7 @@ pawl_code pawl_host_list(pawl_host *h, const pawl_filter *filter, pawl_head_fn *
 
 /* ---- agents begin ----------------------------------------------------------------------------------------- */
 
-/* What its machine refuses leaves nothing behind. */
+/* If the machine refuses the input, nothing is written. */
 static pawl_code base_make(const pawl_machine *m, const pawl_run_info *info, const char *input, pawl_state **st, pawl_err *err)
 {
     const pawl_event start = { .kind = PAWL_EV_START, .value = input, .time_ms = info->created_ms };
@@ -202,7 +202,7 @@ static pawl_code base_make(const pawl_machine *m, const pawl_run_info *info, con
     return rc < 0 ? rc : PAWL_OK;
 }
 
-/* It was made as this one would be. */
+/* Whether the existing run was created with the same values. */
 static pawl_code same_base(pawl_store *s, const pawl_run_info *given, pawl_err *err)
 {
     pawl_step *look = pawl_step_new(NULL);
@@ -216,8 +216,8 @@ static pawl_code same_base(pawl_store *s, const pawl_run_info *given, pawl_err *
     return rc;
 }
 
-/* There is one of that id. Only where whoever made it died before its start was left it begins now: of several who see that the first
- * succeeds, for each would leave another start. */
+/* A run of that id exists. It is started now only if its creator died before its start was delivered: the first of several callers succeeds, since each
+ * would deliver another start. */
 static pawl_code taken_id(pawl_store *s, const pawl_machine *m, const pawl_run_info *given, uint64_t *life, pawl_err *err)
 {
     const char *id = given->id;
@@ -282,7 +282,7 @@ pawl_code pawl_host_spawn_with(pawl_host *h, const char *machine, const pawl_run
     pawl_engine_wake(h->e);
     pawl_state_free(st);
     if (rc == PAWL_OK && out != NULL && (*out = host_handle(h, given->id, life, err)) == NULL)
-        rc = PAWL_NOMEM;        /* it runs: pawl_host_get finds it */
+        rc = PAWL_NOMEM;        /* the run exists: pawl_host_get finds it */
     return rc;
 }
 

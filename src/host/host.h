@@ -1,7 +1,7 @@
 /* host.h - inside the host: a thread that drives an engine, and handles that never touch it.
  *
- * The engine belongs to that thread. What handles read and leave goes through a store handle alone: one of the host's own, or the engine's
- * under the engine's lock. */
+ * The engine belongs to that thread. Handles read and leave deliveries through a store handle only: one of the host's own, or the engine's under the
+ * engine's lock. */
 #ifndef HOST_HOST_H
 #define HOST_HOST_H
 
@@ -13,8 +13,8 @@ struct pawl_host {
     pawl_alloc alloc;
     pawl_engine *e;
     pawl_store *own;            /* NULL: the engine's */
-    pthread_mutex_t lock;       /* of that, and of trouble */
-    pthread_mutex_t ending;     /* of the thread, which ends once, whoever says so */
+    pthread_mutex_t lock;       /* protects `own`, and the last error of the thread */
+    pthread_mutex_t ending;     /* protects joining the thread, which happens once */
     pthread_t thread;
     bool runs;                  /* it was not joined yet */
     atomic_bool ends;
@@ -23,19 +23,19 @@ struct pawl_host {
 
 struct pawl_handle {
     pawl_host *h;
-    uint64_t life;              /* of the run that is meant */
+    uint64_t life;              /* of the run that the handle is for */
     char by[256];               /* "": nobody */
     char id[];
 };
 
 /* ---- host.c ------------------------------------------------------------------------------------- */
 
-pawl_store *host_hold(pawl_host *h);    /* the handle, until it is let go of; once at a time in a thread */
+pawl_store *host_hold(pawl_host *h);    /* the store handle, until it is released; at most once at a time in a thread */
 void host_let(pawl_host *h);
-/* bind.c: the effects of open commands of the run that nobody performs here, as a list in quotes, appended to `out`. False: there is none. */
+/* bind.c: the effects of the run's open commands that have no handler here, as a quoted list appended to `out`. False: there is none. */
 bool missing_handlers(pawl_handle *a, buf *out);
 pawl_handle *host_handle(pawl_host *h, const char *id, uint64_t life, pawl_err *err);
-/* While the handle is held; its texts are lent. PAWL_GONE: there is no such run, or it is another one. */
+/* While the handle is held; its texts are lent. PAWL_GONE: there is no such run, or it has another life. */
 pawl_code handle_head(const pawl_handle *a, pawl_store *s, pawl_head *head, pawl_err *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* open_questions.c - the open waits of a run and of the children that it waits for, at any depth.
+/* open_questions.c - finds the open waits of a run and of the children that it waits for, at any depth.
  *
- * Reads the store alone, on the thread of its caller, who holds the store handle. */
+ * Reads only the store, on the thread of its caller, who holds the store handle. */
 #include "host/open_questions.h"
 #include "engine/child/child.h"
 #include "history/current_state.h"
@@ -46,7 +46,7 @@ static void ask_add(question_reader *r, const char *run, const char *of, size_t 
     a->w.about = w->about != NULL ? kept_value(mem, w->about) : asks_about(mem, st, w);
 }
 
-/* The tool call that began a child of that name: where an id came twice, what is kept of the call says which name the second one has. */
+/* The tool call that started a child of that name: if an id was used twice, the record of the call has the name of the second child. */
 static const char *call_of(pawl_state *st, const char *child)
 {
     const pawl_value *calls = pawl_state_get(st, "@calls"), *one, *key;
@@ -61,7 +61,7 @@ static const char *call_of(pawl_state *st, const char *child)
     return id;
 }
 
-/* What an agent tells its children, as that they are interrupted, and has not left for them yet. */
+/* A message of an agent to its children, such as an interrupt, that was not delivered yet. */
 static bool is_tell(pawl_state *st, const pawl_command *cmd)
 {
     return cmd->effect != NULL && strcmp(cmd->effect, "tell") == 0 && pawl_state_get(st, "@agent") != NULL;
@@ -93,7 +93,7 @@ static pawl_code children_read(question_reader *r, pawl_state *st, pawl_step *st
         if (child != NULL && arena_room(r->mem, (void **)&r->out->children, &r->out->children_cap, r->out->nchildren, sizeof *r->out->children))
             r->out->children[r->out->nchildren++] = (ask_child){ child, of };
         rc = child == NULL || depth == ASKS_DEPTH_MAX ? PAWL_GONE : run_read(r, child, of, depth + 1);
-        r->out->works = r->out->works || rc == PAWL_GONE;       /* it is about to begin */
+        r->out->works = r->out->works || rc == PAWL_GONE;       /* it will start soon */
         rc = rc == PAWL_GONE ? PAWL_OK : rc;
     }
     r->out->works = r->out->works || (spawned == 0 && pawl_state_status(st) != PAWL_INPUT_REQUIRED);
@@ -137,7 +137,7 @@ pawl_code asks_told(pawl_store *store, const char *run, bool *told, pawl_err *er
     return store->verbs->deliveries(store, run, see_mail, told, err);
 }
 
-/* Nobody takes what one that is parked was told. */
+/* Whether it has deliveries that somebody will take; nobody takes those of a parked run. */
 static pawl_code mail_read(question_reader *r, const char *run, unsigned depth, pawl_err *err)
 {
     pawl_head head;

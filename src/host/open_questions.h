@@ -1,47 +1,46 @@
 /* open_questions.h - the open waits of a run and of the children that it waits for. */
-#ifndef HOST_ASKS_H
-#define HOST_ASKS_H
+#ifndef HOST_OPEN_QUESTIONS_H
+#define HOST_OPEN_QUESTIONS_H
 
 #include "json/json.h"
 #include "pawl/agent.h"
 #include "pawl/history.h"
 
-enum { ASKS_RUN_BYTES = 129, ASKS_DEPTH_MAX = 64 };     /* of an id, with its NUL; children of children that are looked at */
+enum { ASKS_RUN_BYTES = 129, ASKS_DEPTH_MAX = 64 };     /* of an id, with its NUL; levels of children that are read */
 
 typedef struct ask {            /* an open wait */
-    const char *run;            /* who asks: the run itself, or a child of it, */
-    const char *call;           /* and the tool call of its parent's that began that; NULL: another began it, or it is the run itself */
-    size_t open;                /* so many are open of `run` */
+    const char *run;            /* the run that waits: the run itself, or a child */
+    const char *call;           /* the tool call of its parent that started it; NULL: not started by a tool call, or the run itself */
+    size_t open;                /* number of open waits of `run` */
     pawl_wait w;
 } ask;
 
 typedef struct ask_child { const char *run, *call; } ask_child;
 
 typedef struct asks {
-    ask *all;                   /* first those of the run itself, then those of its children in the order in which they began, each with theirs */
+    ask *all;                   /* the run's own first, then those of its children in the order of their starts, each with its descendants' */
     size_t n, cap;
-    ask_child *children;        /* all that are waited for, also those that ask nothing */
+    ask_child *children;        /* all children that it waits for, including those without waits */
     size_t nchildren, children_cap;
-    bool works;                 /* something of the run or of a child of it is at work, or could be: it does not wait for people alone */
+    bool works;                 /* something of the run or of a child works, or could: it does not wait for people only */
 } asks;
 
-/* All in `mem`, as it is stored. */
+/* Reads all of it from the store into `mem`. */
 pawl_code asks_read(pawl_store *store, arena *mem, const char *run, asks *out, pawl_err *err);
-/* The same of a run whose state is at hand; *told: something was said to one of the children that it has not taken yet. It was looked for before
- * how they stand, so what is asked then, and not told, is asked now. */
+/* The same for a run whose state is loaded; *told: a child has deliveries that it has not taken yet. That is checked before the states are read, so a
+ * wait that is found without *told is still open. */
 pawl_code asks_under(pawl_store *store, arena *mem, pawl_state *st, bool *told, asks *out, pawl_err *err);
-pawl_code asks_own(arena *mem, pawl_state *st, asks *out);     /* of a state alone, without its children */
-bool ask_is_childs(const ask *a, const char *run);      /* it is no wait of `run` itself */
-bool asks_people(const asks *all);      /* somebody is to answer; input and signals are no answers */
-/* The status of all of it together (semantics K): of a run that waits for children which ask, what they are. */
+pawl_code asks_own(arena *mem, pawl_state *st, asks *out);     /* from the state only, without children */
+bool ask_is_childs(const ask *a, const char *run);      /* it is not a wait of `run` itself */
+bool asks_people(const asks *all);      /* somebody must answer; input and signals do not count */
+/* The status of a run with its children: a run that waits for children with open questions has theirs. */
 pawl_status asks_status(const asks *all, pawl_status own);
-/* Of what waits for a run: something that moves it on. Signals that an agent does not know stay, and are no reason to wait for anything. */
+/* Whether a delivery for the run will make it continue. Signals that an agent does not know stay in the mailbox and do not count. */
 pawl_code asks_told(pawl_store *store, const char *run, bool *told, pawl_err *err);
 
-/* Whose child it is, and so on up to one that is none: who is to be driven on when it was answered. Of one that is over itself, or whose parent
- * is over or not there, it is the run. */
+/* The topmost parent of a run, which must be driven after an answer. If the run has ended, or its parent has ended or is missing, it is the run itself. */
 void asks_top(pawl_store *store, const char *run, char top[ASKS_RUN_BYTES]);
-/* The run that a wait's id names. */
+/* The run in the id of a wait. */
 void asks_run_of(const char *wait, char run[ASKS_RUN_BYTES]);
 
 #endif

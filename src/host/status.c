@@ -1,6 +1,6 @@
 /* status.c - the display state of an agent, now and at earlier entries, and waiting for one.
  *
- * Reads the store alone, so that it does not matter which process drives the run. Called on any thread, one at a time for a handle. */
+ * Reads only the store, so it does not matter which process drives the run. Called on any thread, one at a time for a handle. */
 #include "host/open_questions.h"
 #include "host/host.h"
 #include "history/current_state.h"
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SLICE_MS = 1000 };       /* no event says that a run was parked: it is polled so often */
-enum { CHILDREN_MS = 20 };      /* and so often, whether a child has changed */
+enum { SLICE_MS = 1000 };       /* a parked run causes no event, so it is polled */
+enum { CHILDREN_MS = 20 };      /* interval at which children are polled */
 
 /* ---- a look ---------------------------------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ static const char *kept_json(arena *a, const pawl_value *v)
     return out;
 }
 
-/* What is asked says more of it than the call does: hooks may have changed the input. */
+/* Copies the question rather than the call, since hooks may have changed the input. */
 static pawl_code wait_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl_err *err)
 {
     pawl_step *step = v->request_id == NULL ? NULL : pawl_step_new(NULL);
@@ -52,7 +52,7 @@ static pawl_code wait_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl
     return rc;
 }
 
-/* Of a tool that was cut off nobody knows what came of it, and somebody is asked: it waits for him, and is not at work. */
+/* A tool call with unknown outcome waits for a person, and is not at work. */
 static pawl_code unknown_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl_err *err)
 {
     const bool looks = v->state == PAWL_SHOWN_EXECUTING_TOOL || v->state == PAWL_SHOWN_PROCESSING;
@@ -104,7 +104,7 @@ static pawl_code state_copy(pawl_state *st, pawl_handle_view *v, arena *mem, paw
 
 /* ---- what its children ask ------------------------------------------------------------------------- */
 
-/* A child that is no agent: what is asked is all that is known of it. */
+/* A child that is not an agent: only its wait is known. */
 static void ask_copy(const ask *one, pawl_handle_view *v, arena *mem)
 {
     const pawl_value *about = one->w.about;
@@ -119,7 +119,7 @@ static void ask_copy(const ask *one, pawl_handle_view *v, arena *mem)
     v->input = kept_json(mem, pawl_value_get(about, "input"));
 }
 
-/* As the child itself is looked at. It may have been answered meanwhile: then there is something that it has not told yet. */
+/* The display state of the child itself. It may have been answered meanwhile: then it has not taken the answer yet. */
 static pawl_code child_copy(pawl_store *s, const ask *one, pawl_handle_view *v, arena *mem, pawl_err *err)
 {
     pawl_handle_view c = { .state = PAWL_SHOWN_NOTHING };
@@ -151,7 +151,7 @@ static pawl_code child_copy(pawl_store *s, const ask *one, pawl_handle_view *v, 
     return PAWL_OK;
 }
 
-/* A permission before a question, as of its own; of several the first. */
+/* An approval before a question; of several the first. */
 static const ask *first_asked(const asks *all)
 {
     static const pawl_wait_kind order[] = { PAWL_WAIT_APPROVAL, PAWL_WAIT_QUESTION };
@@ -163,7 +163,7 @@ static const ask *first_asked(const asks *all)
     return NULL;
 }
 
-/* What it asks itself comes first; else it stands as what its children ask. */
+/* The run's own waits come first; without any it has the display state of its asking children. */
 static pawl_code children_copy(pawl_handle *a, pawl_store *s, pawl_state *st, pawl_handle_view *v, asks *all, arena *mem, pawl_err *err)
 {
     const pawl_status own = v->status;
@@ -198,7 +198,7 @@ static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, a
     return rc == PAWL_NOMEM || (rc == PAWL_OK && mem->failed) ? fail(err, PAWL_NOMEM, "%s: no memory for how it stands", a->id) : rc;
 }
 
-/* *all lies in what *out keeps. */
+/* *all is in the memory of *out. */
 static pawl_code looked(pawl_handle *a, pawl_handle_view *out, asks *all, pawl_err *err)
 {
     pawl_handle_view v = { .badge = pawl_shown_badge(PAWL_SHOWN_NOTHING) };
@@ -270,9 +270,9 @@ pawl_code pawl_handle_asks(pawl_handle *a, pawl_asked_fn *fn, void *ctx, pawl_er
 
 typedef struct standing {
     pawl_handle_view v;
-    asks all;                   /* in what that keeps */
-    uint64_t version, moved;    /* before it was looked: of the store, and of the children that were known */
-    uint64_t slice_seq, stuck_seq;      /* the entry at the look before; the one at which missing handlers were looked for */
+    asks all;                   /* in the memory of the view */
+    uint64_t version, moved;    /* before the last look: version of the store, and a digest of the known children's heads */
+    uint64_t slice_seq, stuck_seq;      /* entry at the last look; entry at which missing handlers were last searched */
 } standing;
 
 static bool is(pawl_handle *a, pawl_shown state)
@@ -321,7 +321,7 @@ static uint64_t mixed(uint64_t sum, const char *text)
     return sum;
 }
 
-/* What can be seen of its children without reading any: whether one asks, has ended, was told something, or is at rest. */
+/* A digest of what the heads of its children show: whether one has waits, has ended, has deliveries, or rests. */
 static uint64_t moved(pawl_store *s, const asks *all)
 {
     uint64_t sum = 14695981039346656037u;
@@ -358,7 +358,7 @@ static pawl_code stands(pawl_handle *a, standing *s, pawl_err *err)
     return rc;
 }
 
-/* No stream of this reader has the children: the store's version says whether anything was written, then their heads say whether they changed. */
+/* The stream has no events of children: the store's version tells whether anything was written, then their heads whether they changed. */
 static bool children_moved(pawl_handle *a, standing *s)
 {
     pawl_store *store = host_hold(a->h);
@@ -378,7 +378,7 @@ static bool tells(const standing *s, const pawl_stream_event *ev)
     return (s->v.told && ev->live == 0) || strcmp(ev->name != NULL ? ev->name : "", ev->kind == PAWL_STREAM_TASKS ? "ask" : "state") == 0;
 }
 
-/* Something that may have changed how it stands; PAWL_PENDING: a slice passed. */
+/* Waits for something that may have changed the state; PAWL_PENDING: a slice has passed. */
 static pawl_code something(pawl_handle *a, pawl_stream *r, standing *s, int64_t left_ms, pawl_err *err)
 {
     const int64_t end = steady_ms() + (left_ms < SLICE_MS ? left_ms : SLICE_MS);
@@ -395,7 +395,7 @@ static pawl_code something(pawl_handle *a, pawl_stream *r, standing *s, int64_t 
     }
 }
 
-/* Whether it waits for effects that this engine has no handler for: then err names them. */
+/* Whether it waits for effects without a handler in this engine: then err names them. */
 static bool is_unhandled(pawl_handle *a, pawl_err *err)
 {
     bool missing;
@@ -411,8 +411,8 @@ static bool is_unhandled(pawl_handle *a, pawl_err *err)
     return missing;
 }
 
-/* The same for a wait without limit: asked once for an entry after which nothing came, and not while another process drives the run, for that one may
- * have the handlers. */
+/* The same for a wait without limit: checked once for an entry after which nothing came, and not while another process drives the run, which may have
+ * the handlers. */
 static bool is_stuck(pawl_handle *a, standing *s, pawl_err *err)
 {
     const bool still = s->v.seq == s->slice_seq;
@@ -460,7 +460,7 @@ static pawl_code wait_on(pawl_handle *a, pawl_stream *r, standing *s, unsigned u
     return rc;
 }
 
-/* The stream is opened before the first look at the state: a later change wakes the wait. */
+/* The stream is opened before the state is first read: a later change wakes the wait. */
 pawl_code pawl_handle_wait(pawl_handle *a, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err)
 {
     const pawl_stream_options now = { .from = "now", .kinds = PAWL_STREAM_CUSTOM | PAWL_STREAM_TASKS | PAWL_STREAM_DEBUG };

@@ -1,12 +1,11 @@
-/* canonical.c - the one text of a value (K2): what is hashed, stored and compared.
+/* canonical.c - the canonical text of a value (K2): what is hashed, stored and compared.
  *
- * Nothing is allocated but the text, unless an object's keys are out of order and many.
- * Depth is bounded where values are made, so recursion is bounded here. */
+ * Pure. Only the text is allocated, unless an object has many unsorted keys. Depth is limited where values are made, so recursion is limited here. */
 #include "json/inner.h"
 
 enum { KEYS_STACK = 24 }; /* keys of an object that are sorted on the stack */
 
-/* The way down to a node, for the paths of refs. */
+/* The path to a node, for references. */
 typedef struct canon_frame {
     const struct canon_frame *up;
     const yyjson_val *key; /* NULL in an array */
@@ -16,9 +15,9 @@ typedef struct canon_frame {
 typedef struct canon_writer {
     buf *b;
     const value_ref *refs;
-    size_t count, next; /* where to look first: refs mostly come in the order of the text */
-    buf *list;          /* NULL: no refs are wanted */
-    const char *prefix; /* of all their paths */
+    size_t count, next; /* next: refs are usually in the order of the text */
+    buf *list;          /* NULL: no refs */
+    const char *prefix; /* of all paths */
 } canon_writer;
 
 static void put_value(canon_writer *w, const yyjson_val *v, const canon_frame *up);
@@ -47,7 +46,7 @@ size_t escape_char(char *out, unsigned char c)
     return 6;
 }
 
-/* Apart, so that the other way has nothing to keep. */
+/* Not inlined, so that the other branch keeps its registers. */
 APART static void put_escaped(buf *b, const char *text, size_t size)
 {
     const char *end = text + size;
@@ -76,7 +75,7 @@ void canon_string(buf *b, const char *text, size_t size)
         pen_end(b, pen_name(b->data + b->size, text, size));
 }
 
-/* A string with a byte before and one after its quotes: `,"key":` in one go. 0 stands for none. */
+/* A string with a byte before and one after its quotes, such as `,"key":`. 0: none. */
 static inline void put_string(buf *b, char before, const yyjson_val *v, char after)
 {
     size_t size = node_size(v);

@@ -1,7 +1,6 @@
-/* inner.h - what the files of this layer share and nobody above them needs: how a
- * node is read and made, how keys are ordered, and text that needs no escape.
+/* inner.h - inside this layer: reading and making nodes, the order of keys, text without escapes.
  *
- * yyjson's own accessors compare whole tags, so NODE_REF would break them: these mask. */
+ * yyjson's own accessors compare whole tags, so NODE_REF would break them: these mask it. */
 #ifndef JSON_INNER_H
 #define JSON_INNER_H
 
@@ -13,7 +12,7 @@ enum {
     FORM_MASK = YYJSON_TYPE_MASK | YYJSON_SUBTYPE_MASK,
     FORM_TRUE = YYJSON_TYPE_BOOL | YYJSON_SUBTYPE_TRUE,
     FORM_UINT = YYJSON_TYPE_NUM | YYJSON_SUBTYPE_UINT,
-    FORM_SINT = YYJSON_TYPE_NUM | YYJSON_SUBTYPE_SINT, /* below 0 only, so that equal means same form */
+    FORM_SINT = YYJSON_TYPE_NUM | YYJSON_SUBTYPE_SINT, /* negative only, so that equal numbers have the same form */
     FORM_REAL = YYJSON_TYPE_NUM | YYJSON_SUBTYPE_REAL,
     FORM_PLAIN = YYJSON_TYPE_STR | YYJSON_SUBTYPE_NOESC /* a string known to need no escape */
 };
@@ -47,19 +46,19 @@ static inline void node_set_int(yyjson_val *v, int64_t n)
 static inline void node_set_real(yyjson_val *v, double x)
 {
     node_set(v, FORM_REAL, 0);
-    v->uni.f64 = x == 0 ? 0 : x; /* K2: a state must not tell -0 from 0, its text does not */
+    v->uni.f64 = x == 0 ? 0 : x; /* K2: -0 has the same text as 0, so it must be the same state */
 }
 void node_set_string(yyjson_val *v, const char *text, size_t size); /* valid UTF-8, lent, ends in NUL */
 void node_set_holder(yyjson_val *v, unsigned type, size_t members, const yyjson_val *end);
 
 bool real_finite(double x);
 
-/* Levels of arrays and objects in `v`; counting stops one above `most`. */
+/* Levels of arrays and objects in `v`; counted up to `most` + 1. */
 size_t node_depth(const yyjson_val *v, size_t most);
 
 /* ---- keys.c ---------------------------------------------------------------------------- */
 
-/* Every string ends in NUL and no key holds one, so the first bytes may always be looked at. */
+/* Every string ends in NUL and no key contains one, so the first bytes may be read without a check. */
 static inline int key_compare(const yyjson_val *a, const yyjson_val *b)
 {
     size_t m = node_size(a), n = node_size(b);
@@ -75,17 +74,17 @@ static inline bool key_equal(const yyjson_val *a, const yyjson_val *b)
            memcmp(a->uni.str, b->uni.str, node_size(a)) == 0;
 }
 
-/* The first key of `object` that is not above the one before it, or NULL: sorted, and no twins. */
+/* The first key of `object` that is not greater than the one before it, or NULL: sorted and distinct. */
 const yyjson_val *keys_disorder(const yyjson_val *object);
-void keys_sort(const yyjson_val **keys, size_t n); /* in place, O(n log n), equal ones by address */
+void keys_sort(const yyjson_val **keys, size_t n); /* in place, O(n log n); equal keys by address */
 void keys_list(const yyjson_val *object, const yyjson_val **keys);
-/* *twin: a key that stands in `object` a second time, or NULL. False: no memory to find out. */
+/* *twin: a duplicate key in `object`, or NULL. False: no memory. */
 bool keys_twin(const pawl_alloc *alloc, const yyjson_val *object, const yyjson_val **twin);
 
 /* ---- text ------------------------------------------------------------------------------- */
 
-/* Eight bytes at a time: each that needs an escape has its high bit set in what is returned. What is subtracted borrows
- * upward, so those above the first one may have it without reason. */
+/* Eight bytes at a time: bytes that need an escape get their high bit set. The subtraction borrows upward, so bytes after the first marked one may be
+ * marked wrongly. */
 static inline uint64_t text_marks(uint64_t x)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
@@ -94,10 +93,10 @@ static inline uint64_t text_marks(uint64_t x)
     return (((x - ones * 0x20) & ~x) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & highs;
 }
 #if defined __GNUC__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define FIRST_MARK(marks) ((size_t)__builtin_ctzll(marks) / 8)  /* else bytes are looked at one by one */
+#define FIRST_MARK(marks) ((size_t)__builtin_ctzll(marks) / 8)  /* else byte by byte */
 #endif
 
-/* How many bytes from `p` on need no escape, counted in eights and then one by one. */
+/* The number of bytes from `p` on that need no escape, by eights and then one by one. */
 static inline size_t text_run(const char *p, const char *end)
 {
     const char *start = p;
@@ -118,7 +117,7 @@ static inline size_t text_run(const char *p, const char *end)
     return (size_t)(p - start);
 }
 
-/* Whether none of `n` bytes needs an escape. Pieces overlap, so that names and words take one look. */
+/* Whether none of `n` bytes needs an escape. Reads overlap, so that short names take one step. */
 static inline bool text_plain(const char *p, size_t n)
 {
     uint64_t x;

@@ -22,19 +22,19 @@ size_t real_text(double x, char out[REAL_TEXT_MAX]);
 static inline const yyjson_val *val_of(const pawl_value *v) { return (const yyjson_val *)(const void *)v; }
 static inline const pawl_value *of_val(const yyjson_val *v) { return (const pawl_value *)(const void *)v; }
 
-/* Of equal values, equal; for tables in memory, stored nowhere. */
+/* equal for equal values; for tables in memory, never stored */
 uint32_t value_hash(const pawl_value *v);
-size_t value_nodes(const pawl_value *v);    /* nodes of the subtree, itself included */
+size_t value_nodes(const pawl_value *v);    /* of the subtree, including itself */
 /* Check what yyjson does not: depth, duplicate keys. `what` is named in the error. */
 /* Parse strict JSON into the arena. Refused: NaN, bad UTF-8, duplicate keys, more than
  * DEPTH_MAX levels, more than TEXT_BYTES_MAX bytes, anything after the value, NUL in a key. The error
  * names `what` and the byte. NULL: see err (PAWL_INVALID, PAWL_LIMIT or PAWL_NOMEM). */
 const pawl_value *value_parse(arena *a, const char *text, size_t size, const char *what, pawl_err *err);
-/* The same for what Pawl writes itself, with READ_DEPTH_MAX levels. */
+/* The same for text that Pawl writes, with READ_DEPTH_MAX levels. */
 const pawl_value *value_read(arena *a, const char *text, size_t size, const char *what, pawl_err *err);
 /* Whether `v` has more than `most` levels; `most` is READ_DEPTH_MAX at most. */
 bool value_deeper(const pawl_value *v, size_t most);
-/* Whether the members of every object in it stand in the order of canonical JSON. */
+/* Whether the members of all its objects are in canonical order. */
 bool value_ordered(const pawl_value *v);
 /* Copy nodes and strings into the arena. NULL in, or no memory: NULL out. */
 const pawl_value *value_copy(arena *a, const pawl_value *v);
@@ -42,18 +42,18 @@ const pawl_value *value_copy(arena *a, const pawl_value *v);
 size_t value_block_bytes(const pawl_value *v);
 const pawl_value *value_copy_to(void *block, const pawl_value *v);
 
-/* `v` with what lies at the JSON pointer `path` replaced. NULL: nothing lies there, no memory, or NULL in. */
+/* `v` with the part at the JSON pointer `path` replaced. NULL: there is no such part, no memory, or NULL in. */
 const pawl_value *value_splice(arena *a, const pawl_value *v, const char *path, const pawl_value *sub);
-/* A node of a value, and what takes its place; `put`: where that came to lie. */
+/* A node of a value and its replacement; `put`: where the copy is. */
 typedef struct value_place { const pawl_value *at, *sub, *put; } value_place;
-/* `v` with all of these replaced: they stand in the order of their nodes, none inside another. NULL: no memory. */
+/* `v` with all of these replaced; they are in node order, and not inside each other. NULL: no memory. */
 const pawl_value *value_fill(arena *a, const pawl_value *v, value_place *places, size_t n);
-/* `object` with a member set (in its place, or at the end); `array` with one element more. Shares strings; NULL flows. */
+/* `object` with a member set (in its place, or at the end); `array` with one more element. Strings are shared; NULL in, NULL out. */
 const pawl_value *value_with(arena *a, const pawl_value *object, const char *key, const pawl_value *v);
 const pawl_value *value_push(arena *a, const pawl_value *array, const pawl_value *v);
-/* What an option of a question stands for: the "value" of an object that has one, or itself. NULL in, NULL out. */
+/* The value of an option: the "value" of an object that has one, or the option itself. NULL in, NULL out. */
 const pawl_value *value_option(const pawl_value *option);
-/* Whether `v` is what one of `options` stands for. */
+/* Whether `v` is the value of one of `options`. */
 bool value_one_of(const pawl_value *options, const pawl_value *v);
 
 /* One-node values, in the arena. */
@@ -71,20 +71,19 @@ const pawl_value *value_string(arena *a, const char *text, size_t size);
 void canon(buf *b, const pawl_value *v);
 void canon_string(buf *b, const char *text, size_t size);
 
-/* What is not inline in a value: `node` of the tree stands for something kept elsewhere (K3). */
+/* A part that is stored elsewhere (K3): `node` is its place in the tree. */
 typedef struct value_ref {
     const pawl_value *node;     /* by address */
     const char *form;           /* "event", "channel", "blob", "secret" */
-    const char *target;         /* what the form means by it; JSON string content */
-    const char *digest;         /* hex, or NULL: none is stored */
+    const char *target;         /* its meaning depends on the form; content of a JSON string */
+    const char *digest;         /* hex; NULL: none */
 } value_ref;
-/* As canon, with null where a node of `refs` stands; for each of those one element
- * `[path,form,target]` or `[path,form,target,digest]` is appended to `list` (comma separated, no brackets
- * around all, in order of the written text). Only nodes with NODE_REF set in their tag are looked up. */
+/* Like canon, with null at each node of `refs`; for each of these an element `[path,form,target]` or `[path,form,target,digest]` is appended to `list`
+ * (comma separated, without outer brackets, in text order). Only nodes with NODE_REF in their tag are looked up. */
 void canon_refs(buf *b, const pawl_value *v, const value_ref *refs, size_t n, buf *list);
-/* The same with paths that begin with `prefix`, which needs no escape. */
+/* The same with `prefix` before each path; it must need no escape. */
 void canon_refs_below(buf *b, const pawl_value *v, const value_ref *refs, size_t n, buf *list, const char *prefix);
-enum { NODE_REF = 0x80 };       /* a bit of the tag that yyjson leaves alone; only on strings, containers, null */
+enum { NODE_REF = 0x80 };       /* a bit of the tag that yyjson does not use; only on strings, containers, null */
 
 /* Build a value in the arena from a format: { } [ ] with ',' and ':' and blanks as in JSON, and
  *   s  const char * (NULL: the whole is NULL)   i  int64_t     u  uint64_t    f  double
@@ -97,31 +96,31 @@ const pawl_value *value_packv(arena *a, pack_copied_fn *on_copy, void *ctx, pawl
 const pawl_value *value_pack(arena *a, pawl_err *err, const char *fmt, ...);
 
 /* ---- scan.c: canonical text, read where it stands ---------------------------------------------- */
-/* The first thing that is not as canon() writes it ends the scan: `at` stands at the end, where there is a NUL, and
- * whatever is asked for next is not there. So it is enough to look at `wrong` once, at the end. */
+/* A scan stops at the first text that canon() would not write: `at` moves to the end, where there is a NUL, so all further reads fail. So it is enough
+ * to check `wrong` once, at the end. */
 
 typedef struct scan {
     arena *a;
-    char *at;                   /* in a copy of the text, */
-    char *from, *end;           /* which begins here and ends in NUL there */
-    const char *text;           /* the text itself, which stays as it is */
+    char *at;                   /* position in a copy of the text */
+    char *from, *end;           /* the copy: its beginning, and its end, where there is a NUL */
+    const char *text;           /* the original text */
     size_t size, depth;
-    yyjson_val *nodes;          /* room for values; the one that is read began at `start` */
+    yyjson_val *nodes;          /* room for values; the current one began at `start` */
     size_t start, used, cap;
-    const char *wrong;          /* where it ended too soon, or memory did; NULL: nowhere */
+    const char *wrong;          /* where it failed; NULL: nowhere */
 } scan;
-typedef struct scan_text { const char *text; size_t size; bool plain; } scan_text; /* plain: without an escape */
+typedef struct scan_text { const char *text; size_t size; bool plain; } scan_text; /* plain: without escapes */
 
 bool scan_begin(scan *s, arena *a, const char *text, size_t size);  /* false: no memory, and nothing else may be called */
-bool scan_wrong(scan *s);       /* what stands here should not; false */
-/* Tells what was wrong, as value_read() of the whole text would: PAWL_CORRUPT or PAWL_NOMEM. */
+bool scan_wrong(scan *s);       /* the text here is wrong; returns false */
+/* Sets err as value_read() of the whole text would: PAWL_CORRUPT or PAWL_NOMEM. */
 pawl_code scan_fails(const scan *s, const char *what, pawl_err *err);
 bool scan_open(scan *s, char bracket);
 bool scan_close(scan *s, char bracket);
 bool scan_string(scan *s, scan_text *out);
 bool scan_int(scan *s, bool *below, uint64_t *n);   /* n, or -n when it is below 0 */
 const pawl_value *scan_value(scan *s);          /* NULL: wrong */
-/* The digits of a number at p, as they should be; text that goes on with something else. NULL: no number below 2^64. */
+/* The canonical digits of a number at p; returns what follows. NULL: not a number below 2^64. */
 const char *digits_read(const char *p, uint64_t *n);
 static inline bool scan_due(scan *s, char c)
 {
@@ -130,19 +129,18 @@ static inline bool scan_due(scan *s, char c)
     s->at++;
     return true;
 }
-/* Whether the array or object that is open has an element more; and the way to it. */
+/* Whether the open array or object has a further element; moves to it. */
 static inline bool scan_left(const scan *s) { return *s->at != ']' && *s->at != '}' && *s->at != '\0'; }
 static inline bool scan_next(scan *s) { return s->at[-1] == '[' || s->at[-1] == '{' || scan_due(s, ','); }
 
 /* ---- schema.c: JSON Schema, the keywords of X3 ------------------------------------------------ */
 
-/* PAWL_OK, or PAWL_INVALID naming `what`, the place in it and what is due there. Keywords: type, enum, const,
- * properties, required, additionalProperties, items, minimum, maximum, exclusiveMinimum, exclusiveMaximum,
- * multipleOf, minLength, maxLength, minItems, maxItems, uniqueItems, anyOf, oneOf, allOf, not, $ref into #/$defs or
- * #/definitions; other keywords are not looked at here. `schema` true accepts all, false nothing. */
+/* PAWL_OK, or PAWL_INVALID with `what`, the place in it and what is expected. Keywords: type, enum, const, properties, required, additionalProperties,
+ * items, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems, maxItems, uniqueItems, anyOf, oneOf, allOf,
+ * not, $ref into #/$defs or #/definitions; other keywords are ignored here. `schema` true accepts everything, false nothing. */
 pawl_code schema_check(const pawl_value *schema, const pawl_value *v, const char *what, pawl_err *err);
-/* Whether every keyword is one of those (and annotations: title, description, default, examples, $schema, $id,
- * $comment, format, $defs, definitions), and well formed: for our own files. */
+/* Whether every keyword is one of these (or an annotation: title, description, default, examples, $schema, $id, $comment, format, $defs, definitions)
+ * and well formed: for our own files. */
 pawl_code schema_known(const pawl_value *schema, const char *what, pawl_err *err);
 
 #endif

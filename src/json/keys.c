@@ -1,6 +1,6 @@
-/* keys.c - the order of an object's keys, and keys that stand there twice (K2).
+/* keys.c - the order of an object's keys, and duplicate keys (K2).
  *
- * Input is hostile: nothing here is quadratic but for a handful of members. */
+ * Pure. Input is hostile, so nothing here is quadratic except for a handful of members. */
 #include "json/inner.h"
 
 enum { KEYS_FEW = 16 };
@@ -110,7 +110,7 @@ bool keys_twin(const pawl_alloc *alloc, const yyjson_val *object, const yyjson_v
     const yyjson_val **keys;
 
     *twin = NULL;
-    if (keys_disorder(object) == NULL) /* so it is in every text that is canonical */
+    if (keys_disorder(object) == NULL) /* always so in canonical text */
         return true;
     if (n <= KEYS_FEW) {
         *twin = twin_of_few(object);

@@ -1,4 +1,6 @@
-/* make.c - values of one node, and what a string must be to become one. */
+/* make.c - makes values of one node, and checks strings.
+ *
+ * Pure; values are in the caller's arena. */
 #include "json/inner.h"
 
 void node_set_string(yyjson_val *v, const char *text, size_t size)
@@ -60,7 +62,7 @@ const pawl_value *value_real(arena *a, double x)
     return of_val(v);
 }
 
-/* Node and text in one piece. */
+/* Node and text in one block. */
 const pawl_value *value_string(arena *a, const char *text, size_t size)
 {
     yyjson_val *v;

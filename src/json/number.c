@@ -15,11 +15,11 @@ enum {
     FRACTION_BITS = 52,
     EXPONENT_LEAST = -1074, /* of the last bit */
     POINT_MAX = 21,         /* digits before the point without an exponent, as ECMAScript has it */
-    POINT_MIN = -6          /* and zeros behind it */
+    POINT_MIN = -6          /* and zeros after it */
 };
 
 typedef struct real_decimal {    /* 0.DIGITS * 10^point */
-    char digits[DIGITS_MAX + 3]; /* and room for any uint_text() */
+    char digits[DIGITS_MAX + 3]; /* large enough for uint_text() */
     int count, point;
 } real_decimal;
 
@@ -41,7 +41,7 @@ bool real_finite(double x)
 enum { LIMBS_MAX = 40 }; /* 1280 bits; the largest here is 10^324 * 2^54 * 2^32, 1163 bits */
 
 typedef struct big {
-    int count; /* limbs in use; the last of them is not 0 */
+    int count; /* limbs in use; the last is not 0 */
     uint32_t limb[LIMBS_MAX];
 } big;
 
@@ -129,7 +129,7 @@ static void big_less(big *a, const big *b, uint32_t by)
         a->count--;
 }
 
-/* a / b, below 10; `a` keeps the rest. The top limb of `b` has 28 bits: the guess is short by 1 at most. */
+/* a / b, below 10; `a` keeps the remainder. The top limb of `b` has 28 bits, so the estimate is too low by 1 at most. */
 static unsigned big_digit(big *a, const big *b)
 {
     uint32_t guess;
@@ -148,10 +148,10 @@ static unsigned big_digit(big *a, const big *b)
 
 /* ---- digits ---------------------------------------------------------------------------------- */
 
-/* x is whole / unit; what lies within down / unit below it, or up / unit above, reads back as x. */
+/* x is whole / unit; numbers from down / unit below it to up / unit above it read back as x. */
 typedef struct real_range {
     big whole, unit, down, up;
-    bool wide;     /* the bounds read back too */
+    bool wide;     /* the bounds themselves read back as x */
     bool lopsided; /* up is twice down: x is a power of 2 */
 } real_range;
 
@@ -211,7 +211,7 @@ static void range_of(real_range *r, uint64_t fraction, int exponent)
     }
 }
 
-/* Bits by which to shift a number with this top limb, to give its top limb 28 bits. */
+/* The shift that gives a number with this top limb a top limb of 28 bits. */
 static int unit_shift(uint32_t top)
 {
     int bits = 0;
@@ -221,7 +221,7 @@ static int unit_shift(uint32_t top)
     return bits < 28 ? 27 - bits : 59 - bits;
 }
 
-/* Bring x / 10^result into [1/10, 1), and all parts to where big_digit() wants the unit. */
+/* Scales x / 10^result into [1/10, 1), and all parts so that big_digit() can divide by the unit. */
 static int range_scale(real_range *r, int log2)
 {
     int point = ten_below(log2) + 1, bits;
@@ -234,7 +234,7 @@ static int range_scale(real_range *r, int log2)
         big_times_ten_to(&r->up, -point);
     }
     if (reaches_up(r))
-        point++; /* as good as the next power of ten */
+        point++; /* rounds up to the next power of ten */
     else
         times_ten(r);
     bits = unit_shift(r->unit.limb[r->unit.count - 1]);
@@ -255,7 +255,7 @@ static bool past_half(const real_range *r, unsigned digit)
     return c > 0 || (c == 0 && digit % 2 == 1);
 }
 
-/* Digits until what is left, dropped or made up to one more, still reads back. */
+/* Digits until the rest can be dropped, or rounded up, so that the number still reads back. */
 static void exact_decimal(double x, real_decimal *d)
 {
     uint64_t bits = real_bits(x), fraction = bits & ((UINT64_C(1) << FRACTION_BITS) - 1);

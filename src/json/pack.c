@@ -1,4 +1,6 @@
-/* pack.c - values from a format: measured first, then laid out as one piece of the arena. */
+/* pack.c - builds values from a format: measures first, then fills one block of the arena.
+ *
+ * Pure. */
 #include "json/inner.h"
 
 #include <assert.h>
@@ -7,8 +9,8 @@ typedef struct packer {
     arena *a;
     pawl_err *err;
     const char *fmt, *at;
-    yyjson_val *next; /* the node to fill */
-    char *text;       /* where its string goes */
+    yyjson_val *next; /* the next node to fill */
+    char *text;       /* where the next string goes */
     pack_copied_fn *on_copy;
     void *ctx;
     va_list args;
@@ -20,7 +22,7 @@ static pawl_code pack_value(packer *p, size_t depth);
 
 typedef struct pack_extent {
     size_t nodes, bytes; /* bytes of strings */
-    bool nothing;        /* a NULL where a value is due */
+    bool nothing;        /* a NULL where a value is expected */
 } pack_extent;
 
 static void extent_add(pack_extent *e, char c, packer *p)
@@ -35,7 +37,7 @@ static void extent_add(pack_extent *e, char c, packer *p)
         e->bytes += text != NULL ? strlen(text) + 1 : 0;
         e->nodes++;
         return;
-    case 'j': /* no value has more nodes than every other byte of its text, rounded up */
+    case 'j': /* a value has at most one node for every two bytes of its text, rounded up */
         text = va_arg(p->args, const char *);
         e->nothing |= text == NULL;
         e->nodes += text != NULL ? (strlen(text) + 1) / 2 : 0;
@@ -124,7 +126,7 @@ static pawl_code pack_json(packer *p, size_t depth)
 
     if (v == NULL)
         return PAWL_INVALID;
-    p->on_copy = NULL; /* nobody knows what was parsed here */
+    p->on_copy = NULL; /* the caller knows nothing of a parsed value */
     rc = pack_copy(p, v, depth);
     p->on_copy = on_copy;
     return rc;
@@ -142,7 +144,7 @@ static pawl_code pack_real(packer *p)
 
 typedef pawl_code pack_part_fn(packer *p, size_t depth);
 
-/* What stands between brackets, up to `close`. */
+/* The contents of brackets, up to `close`. */
 static pawl_code pack_parts(packer *p, size_t depth, pack_part_fn *part, char close, size_t *count)
 {
     pawl_code rc;

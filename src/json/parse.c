@@ -1,7 +1,9 @@
-/* parse.c - JSON text into the arena (X3). yyjson reads; what it lets pass is refused here. */
+/* parse.c - parses JSON text into the arena (X3). yyjson reads; what it accepts wrongly is refused here.
+ *
+ * Pure. */
 #include "json/inner.h"
 
-/* yyjson's memory, in the arena: its newest piece grows and shrinks where it stands. */
+/* yyjson's memory in the arena: the newest block grows and shrinks in place. */
 typedef struct parse_piece {
     arena *a;
     char *newest;
@@ -32,13 +34,13 @@ static void *piece_resize(void *ctx, void *ptr, size_t old_size, size_t size)
 
 static void piece_free(void *ctx, void *ptr)
 {
-    (void)ctx; /* failing, value_parse() gives back everything at once */
+    (void)ctx; /* on failure value_parse() frees everything at once */
     (void)ptr;
 }
 
 /* ---- what yyjson lets pass -------------------------------------------------------------------- */
 
-/* The bracket that opens one level too many: found in the text, for the nodes do not remember it. */
+/* The offset of the bracket that opens one level too many: nodes have no offsets, so the text is searched. */
 static size_t depth_at(const char *text, size_t size, size_t most)
 {
     size_t depth = 0, at = 0;
@@ -67,7 +69,7 @@ typedef struct parse_reading {
 
 static pawl_code parse_fail_key(const parse_reading *r, const yyjson_val *key, const char *problem)
 {
-    const int shown = 64; /* bytes of a key worth showing */
+    const int shown = 64; /* bytes of a key that an error shows */
     int size = node_size(key) < (size_t)shown ? (int)node_size(key) : shown;
 
     while (size == shown && size > 0 && ((unsigned char)key->uni.str[size] & 0xC0) == 0x80)
@@ -88,7 +90,7 @@ static pawl_code check_keys(const parse_reading *r, const yyjson_val *object)
     return twin != NULL ? parse_fail_key(r, twin, "stands there twice") : PAWL_OK;
 }
 
-/* -0 is 0 in canonical text, so it must be 0 in memory as well (K2). */
+/* -0 is 0 in canonical text, so also in memory (K2). */
 static void number_settle(yyjson_val *v)
 {
     if (node_form(v) == FORM_REAL)
@@ -154,7 +156,7 @@ static const pawl_value *parse_to(arena *a, const char *text, size_t size, size_
 
     if (!parse_size_ok(&r))
         return NULL;
-    /* Without YYJSON_READ_INSITU the text is not written to, in spite of its type. */
+    /* Despite its type the text is not written to without YYJSON_READ_INSITU. */
     r.doc = yyjson_read_opts((char *)(uintptr_t)text, size, YYJSON_READ_NOFLAG, &alc, &e);
     if (r.doc == NULL)
         parse_fail(&r, &e);
@@ -164,7 +166,7 @@ static const pawl_value *parse_to(arena *a, const char *text, size_t size, size_
         return NULL;
     }
     root = r.doc->root;
-    if (p.newest == (const char *)r.doc) /* what yyjson guessed too much */
+    if (p.newest == (const char *)r.doc) /* gives back what yyjson reserved too much */
         a->at = (char *)(r.doc->root + node_count(root));
     return of_val(root);
 }

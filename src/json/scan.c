@@ -1,11 +1,11 @@
-/* scan.c - canonical text read where it stands, in one pass: what canon.c writes, and nothing else (K2).
+/* scan.c - reads canonical text in one pass: what canon.c writes, and nothing else (K2).
  *
- * Entries are read far more often than other JSON, and every byte of them was written by Pawl: so there is nothing
- * to skip, to sort or to look at twice. Strings end in NUL where their closing quote stood, in a copy of the text. */
+ * Pure. Entries are read far more often than other JSON, and every byte of them was written by Pawl: so there is nothing to skip, to sort or to read
+ * twice. Strings are terminated by NUL in place of their closing quote, in a copy of the text. */
 #include "json/inner.h"
 
 enum {
-    NULS = 8,               /* behind the text: it may be read eight bytes at a time */
+    NULS = 8,               /* after the text, because it is read eight bytes at a time */
     NODES_LEAST = 8,
     BYTES_A_NODE = 16,      /* of text, for the first guess */
     UINT_DIGITS_MAX = 20
@@ -15,7 +15,7 @@ bool scan_begin(scan *s, arena *a, const char *text, size_t size)
 {
     char *copy = size < TEXT_BYTES_MAX ? arena_get(a, size + NULS) : NULL;
 
-    s->a = a;       /* each by itself: a struct of this size is cleared by an instruction that takes its time */
+    s->a = a;       /* member by member: clearing a struct of this size at once is slower */
     s->at = s->from = s->end = copy;
     s->text = text;
     s->size = size;
@@ -68,7 +68,7 @@ bool scan_close(scan *s, char bracket)
 
 /* ---- strings -------------------------------------------------------------------------------------- */
 
-/* What `\x` at p says, or a character that needs no escape, when it says nothing. */
+/* The character that `\x` at p stands for; 0 if it is not an escape. */
 static unsigned char escape_meant(const char *p, const char *end)
 {
     static const char hex[] = "0123456789abcdef", letters[] = "btnfr\"\\", meant[] = "\b\t\n\f\r\"\\";
@@ -81,7 +81,7 @@ static unsigned char escape_meant(const char *p, const char *end)
     return ' ';
 }
 
-/* Bytes of the escape at p, which is read to `to`, where p may stand itself; 0: it is not the one that canon() writes. */
+/* The size of the escape at p, which is decoded to `to` (may be p itself); 0: not as canon() writes it. */
 static size_t escape_read(const char *p, const char *end, char *to)
 {
     const char means = (char)escape_meant(p, end);
@@ -97,7 +97,7 @@ static size_t escape_read(const char *p, const char *end, char *to)
     return n;
 }
 
-/* From `p` on there are escapes or bytes beyond ASCII; what was before is fine. The string moves up as escapes are read. */
+/* From `p` on there are escapes or bytes beyond ASCII. The string is moved up as escapes are decoded. */
 APART static bool string_rest(scan *s, char *p, scan_text *out)
 {
     char *to = p;
@@ -126,8 +126,7 @@ APART static bool string_rest(scan *s, char *p, scan_text *out)
     return true;
 }
 
-/* Where the first of these stands: a quote, a backslash, a control character, a byte beyond ASCII. The NULs behind the
- * text end every string. */
+/* The first quote, backslash, control character, or byte beyond ASCII. The NULs after the text end every string. */
 static char *plain_end(char *p)
 {
 #ifdef FIRST_MARK
@@ -167,7 +166,7 @@ bool scan_string(scan *s, scan_text *out)
 
 const char *digits_read(const char *p, uint64_t *out)
 {
-    const uint64_t nineteen = UINT64_C(10000000000000000000);   /* zeros: what wraps around with 20 digits is below */
+    const uint64_t nineteen = UINT64_C(10000000000000000000);   /* a 20-digit number that wraps around is below this */
     const char *from = p;
     uint64_t n = 0;
 
@@ -191,7 +190,7 @@ bool scan_int(scan *s, bool *below, uint64_t *n)
     return true;
 }
 
-/* yyjson reads it, and it has to be what real_text() makes of it. */
+/* yyjson parses it; it must be what real_text() writes. */
 APART static bool real_node(scan *s, yyjson_val *v)
 {
     yyjson_val read = { 0 };
@@ -231,7 +230,7 @@ static bool number_node(scan *s, yyjson_val *v)
 
 static bool value_node(scan *s);
 
-/* What there is of the value moves along; the values before it stay where they are. */
+/* Moves the nodes of the current value; earlier values stay where they are. */
 static bool nodes_widen(scan *s)
 {
     size_t some = s->used - s->start, guess = (size_t)(s->end - s->at) / BYTES_A_NODE;
@@ -299,7 +298,7 @@ static bool array_node(scan *s)
     return scan_close(s, ']');
 }
 
-/* Each key above the one before it: sorted, and no twins. No NUL is in them. */
+/* Each key must be greater than the one before it: sorted and distinct. Keys contain no NUL. */
 static bool key_node(scan *s, size_t before, size_t n)
 {
     const yyjson_val *key;

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 
 enum {
-    SCHEMA_STEPS_MAX = 1 << 24, /* of one call: schemas applied, members sought, values compared */
-    SCHEMA_STEP = 32,           /* members looked through, bytes compared, nodes passed in one step */
+    SCHEMA_STEPS_MAX = 1 << 24, /* of one call: schemas applied, members searched, values compared */
+    SCHEMA_STEP = 32,           /* members searched, bytes compared or nodes visited that count as one step */
     SCHEMA_UNIQUE_ITEMS_MAX = 1000,
-    SCHEMA_TEXT_MAX = 104 /* bytes of a place or a value as an error shows it */
+    SCHEMA_TEXT_MAX = 104 /* bytes of a path or value that an error shows */
 };
 
-/* What a keyword's argument must be. */
+/* What the argument of a keyword must be. */
 typedef enum schema_form {
     SCHEMA_ANY,
     SCHEMA_TEXT,
@@ -32,37 +32,36 @@ typedef enum schema_form {
     SCHEMA_REF
 } schema_form;
 
-enum { SCHEMA_LESS = 1, SCHEMA_SAME = 2, SCHEMA_MORE = 4 }; /* than the bound */
+enum { SCHEMA_LESS = 1, SCHEMA_SAME = 2, SCHEMA_MORE = 4 }; /* results of comparing with a bound */
 
 typedef struct schema_run {
-    const pawl_value *root; /* what $ref looks in */
+    const pawl_value *root; /* the document for $ref */
     const char *what;
     pawl_err *err;
     size_t steps;
-    unsigned mute;    /* inside anyOf, oneOf, not: a refusal is not the last word */
-    pawl_code broken; /* the schema or a limit, not the value: nothing can fit any more */
+    unsigned mute;    /* inside anyOf, oneOf, not: a mismatch is not the final result */
+    pawl_code broken; /* an error of the schema, or a limit: nothing matches any more */
 } schema_run;
 
 typedef struct schema_keyword schema_keyword;
 
-/* A schema where it meets a value; of schema_known, where it meets itself. The frames up to the
- * root stand on the stack, and their number is bounded. */
+/* A schema applied to a value; in schema_known, to itself. Frames up to the root are on the stack, and their number is limited. */
 typedef struct schema_frame {
     const struct schema_frame *up;
     const pawl_value *schema, *value;
-    const char *key; /* how the value of `up` leads to this one, if it is another; */
-    size_t index;    /* NULL: by its index */
+    const char *key; /* the key that leads from the value of `up` to this one; */
+    size_t index;    /* if key is NULL, the index */
     unsigned depth;
-    const schema_keyword *keyword; /* the one looked at */
+    const schema_keyword *keyword; /* the current keyword */
 } schema_frame;
 
 typedef bool schema_check_fn(schema_run *run, const schema_frame *f, const pawl_value *arg);
 struct schema_keyword {
     const char *name;
     schema_form form;
-    schema_check_fn *check; /* NULL: says nothing of the value */
-    pawl_type on;           /* of a size: whose */
-    unsigned fits;          /* of a bound: SCHEMA_LESS, SCHEMA_SAME, SCHEMA_MORE */
+    schema_check_fn *check; /* NULL: it does not restrict the value */
+    pawl_type on;           /* of a size: the type it applies to */
+    unsigned fits;          /* of a bound: the accepted results SCHEMA_LESS, SCHEMA_SAME, SCHEMA_MORE */
     const char *words;
 };
 
@@ -92,7 +91,7 @@ static const schema_keyword schema_keywords[] = {
     { "anyOf", SCHEMA_SOME, schema_check_some, 0, SCHEMA_SAME | SCHEMA_MORE, NULL },
     { "oneOf", SCHEMA_SOME, schema_check_some, 0, SCHEMA_SAME, NULL },
     { "not", SCHEMA_ONE, schema_check_not, 0, 0, NULL },
-    { "$ref", SCHEMA_REF, NULL, 0, 0, NULL }, /* followed by schema_apply, last */
+    { "$ref", SCHEMA_REF, NULL, 0, 0, NULL }, /* schema_apply follows it, last */
     { "$defs", SCHEMA_MAP, NULL, 0, 0, NULL },
     { "definitions", SCHEMA_MAP, NULL, 0, 0, NULL },
     { "title", SCHEMA_TEXT, NULL, 0, 0, NULL },
@@ -162,7 +161,7 @@ static const char *schema_type_words(const char *name)
 
 typedef struct schema_text {
     char data[SCHEMA_TEXT_MAX];
-    buf b; /* over `data`, and never more */
+    buf b; /* over `data`, never larger */
 } schema_text;
 
 static void *schema_no_more(void *ctx, void *ptr, size_t old_size, size_t size)
@@ -175,10 +174,10 @@ static void schema_text_init(schema_text *t)
 {
     buf_init(&t->b, &(pawl_alloc){ schema_no_more, NULL });
     t->b.data = t->data;
-    t->b.cap = sizeof t->data - sizeof "/..."; /* always room for that */
+    t->b.cap = sizeof t->data - sizeof "/..."; /* room for that is reserved */
 }
 
-/* What there is of it, or if that is not all, what was whole at `size` bytes and `more`. */
+/* The text; if it is cut, its whole part of `size` bytes and `more`. */
 static const char *schema_text_end(schema_text *t, size_t size, const char *more)
 {
     if (!t->b.failed)
@@ -189,7 +188,7 @@ static const char *schema_text_end(schema_text *t, size_t size, const char *more
 
 static const char *schema_show(const schema_run *run, schema_text *t, const pawl_value *v)
 {
-    if (run->mute > 0) /* nobody will read it */
+    if (run->mute > 0) /* nobody reads it */
         return "";
     schema_text_init(t);
     canon(&t->b, v);
@@ -216,8 +215,7 @@ static const char *schema_show_place(schema_text *t, const schema_frame *f)
     return schema_text_end(t, whole, "/...");
 }
 
-/* False: the value does not fit. If something is `broken`, the schema or a limit, then nothing can be
- * said of the value, and the answer is no whatever stands around it. */
+/* False: the value does not match. If `broken` is set, by the schema or a limit, the result is false whatever surrounds it. */
 static PAWL_PRINTF(4, 5) bool schema_refuse(schema_run *run, const schema_frame *f, pawl_code broken,
                                             const char *fmt, ...)
 {
@@ -246,7 +244,7 @@ static bool schema_spend(schema_run *run, const schema_frame *f, size_t steps)
     return true;
 }
 
-/* NULL too when the steps are used up: see run->broken. */
+/* Also NULL when the steps are used up: see run->broken. */
 static const pawl_value *schema_member(schema_run *run, const schema_frame *f, const pawl_value *object,
                                        const char *key)
 {
@@ -286,7 +284,7 @@ static schema_number schema_number_of(const pawl_value *v)
     return n;
 }
 
-/* Is `a` less than `b`, the same, or more? */
+/* Compares `a` with `b`. */
 static unsigned schema_order(schema_number a, schema_number b)
 {
     int c = a.sign - b.sign;
@@ -310,7 +308,7 @@ typedef struct schema_decimal { /* digits * 10^power */
     int power;
 } schema_decimal;
 
-/* Without its sign; a real as the decimal it is written as, so that 0.3 is 3 times 0.1. */
+/* Without its sign; a real by its decimal text, so that 0.3 is 3 times 0.1. */
 static schema_decimal schema_decimal_of(const pawl_value *v)
 {
     schema_decimal d = { schema_number_of(v).whole, 0 };
@@ -332,7 +330,7 @@ static schema_decimal schema_decimal_of(const pawl_value *v)
         zeros++;
         if (*p == '0')
             continue;
-        for (; zeros > 0; zeros--) /* at most 17 digits but for zeros at an end: fits */
+        for (; zeros > 0; zeros--) /* at most 17 significant digits, so it fits */
             d.digits *= 10;
         d.digits += (uint64_t)(*p - '0');
     }
@@ -363,7 +361,7 @@ static bool schema_is_multiple(schema_decimal a, schema_decimal of)
 
 /* ---- equality: as JSON Schema has it, 1 is 1.0 ------------------------------------------------ */
 
-/* False too when run->broken. */
+/* Also false if run->broken. */
 static bool schema_same(schema_run *run, const schema_frame *f, const pawl_value *a, const pawl_value *b,
                         unsigned depth)
 {
@@ -393,7 +391,7 @@ static bool schema_same(schema_run *run, const schema_frame *f, const pawl_value
 
 /* ---- a schema is well formed ------------------------------------------------------------------ */
 
-/* A string that is one for C, too; else NULL. */
+/* A string that is also a C string; else NULL. */
 static const char *schema_word(const pawl_value *v)
 {
     const char *text = pawl_value_string(v);
@@ -417,7 +415,7 @@ static bool schema_all_words(const pawl_value *list, bool types)
     return pawl_value_type(list) == PAWL_TYPE_ARRAY;
 }
 
-/* NULL, or what an argument of this form must be. Does not look into schemas. */
+/* NULL, or what an argument of this form must be. Nested schemas are not checked. */
 static const char *schema_malformed(schema_form form, const pawl_value *arg)
 {
     const bool array = pawl_value_type(arg) == PAWL_TYPE_ARRAY;
@@ -445,7 +443,7 @@ static const char *schema_malformed(schema_form form, const pawl_value *arg)
     return NULL;
 }
 
-/* What `ref` leads to: a schema in #/$defs or #/definitions; or NULL. */
+/* The schema that `ref` names in #/$defs or #/definitions; or NULL. */
 static const pawl_value *schema_target(schema_run *run, const schema_frame *f, const pawl_value *ref)
 {
     const char *path = schema_word(ref);
@@ -481,8 +479,7 @@ static bool schema_unknown(schema_run *run, const schema_frame *f, const char *n
                          did_you_mean(hint, sizeof hint, name, names, SCHEMA_KEYWORDS));
 }
 
-/* A chain of nothing but $refs from the schema `ref` stands in; loops by way of allOf and its like are
- * found when they are run into. */
+/* Follows a chain of $refs; loops through allOf and similar are found when they are applied. */
 static bool schema_walk_ref(schema_run *run, const schema_frame *f, const pawl_value *ref)
 {
     for (unsigned hops = 0; ref != NULL; hops++) {
@@ -541,7 +538,7 @@ static bool schema_walk(schema_run *run, const schema_frame *f)
 
 /* ---- a schema meets a value ------------------------------------------------------------------- */
 
-/* Does a schema above, of this same value, stand here again? */
+/* Whether this schema is already being applied to the same value. */
 static bool schema_goes_round(const schema_frame *f)
 {
     for (const schema_frame *at = f->up; at != NULL && at->value == f->value; at = at->up)
@@ -591,7 +588,7 @@ static bool schema_apply(schema_run *run, schema_frame *f)
     }
 }
 
-/* To `v` of `up`, found there by `key` or `index`; or to the value of `up` itself. */
+/* Applies it to `v`, which is in the value of `up` at `key` or `index`; or to the value of `up` itself. */
 static bool schema_apply_at(schema_run *run, const schema_frame *up, const pawl_value *schema,
                             const pawl_value *v, const char *key, size_t index)
 {
@@ -697,7 +694,7 @@ static bool schema_check_required(schema_run *run, const schema_frame *f, const 
     return true;
 }
 
-/* `properties` looks at the members it names, `additionalProperties` at all others. */
+/* `properties` checks the members that it names, `additionalProperties` all others. */
 static bool schema_check_members(schema_run *run, const schema_frame *f, const pawl_value *arg)
 {
     const bool others = f->keyword->form == SCHEMA_ONE;
@@ -766,7 +763,7 @@ static bool schema_check_all(schema_run *run, const schema_frame *f, const pawl_
     return true;
 }
 
-/* One of them, for `oneOf`; one or more, for `anyOf`. */
+/* `oneOf`: exactly one; `anyOf`: at least one. */
 static bool schema_check_some(schema_run *run, const schema_frame *f, const pawl_value *arg)
 {
     const size_t enough = (f->keyword->fits & SCHEMA_MORE) != 0 ? 1 : 2, n = pawl_value_size(arg);

@@ -1,4 +1,6 @@
-/* splice.c - a value with a part replaced, or several. */
+/* splice.c - a value with one or several parts replaced.
+ *
+ * Pure; the result is in the caller's arena. */
 #include "json/json.h"
 
 #include <string.h>
@@ -10,7 +12,7 @@ typedef struct splice {
     bool put;
 } splice;
 
-/* The next step of a JSON pointer, with ~0 and ~1 read; false: it is longer than a step may be. */
+/* The next token of a JSON pointer, with ~0 and ~1 decoded; false: too long. */
 static bool pointer_step(const char **path, char *out, size_t size)
 {
     size_t n = 0;
@@ -48,7 +50,7 @@ static bool index_is(const char *text, size_t index)
     return *text != '\0' && n == index;
 }
 
-/* Levels of `v` are bounded by DEPTH_MAX, so is the recursion. */
+/* `v` has at most DEPTH_MAX levels, so recursion is limited. */
 static void splice_into(splice *s, const pawl_value *v, const char *path)
 {
     pawl_iter it = pawl_iter_of(v);

@@ -1,4 +1,6 @@
-/* value.c - values as the public header shows them: read only, NULL-safe; and copied. */
+/* value.c - values as the public header shows them: read-only, NULL-safe; and copies.
+ *
+ * Pure; any thread. */
 #include "json/inner.h"
 
 /* ---- what it is ---------------------------------------------------------------------------- */
@@ -78,7 +80,7 @@ const pawl_value *pawl_value_at(const pawl_value *array, size_t index)
 
     if (!value_is_type(v, YYJSON_TYPE_ARR) || index >= node_size(v))
         return NULL;
-    if (node_count(v) == node_size(v) + 1) /* all of one node */
+    if (node_count(v) == node_size(v) + 1) /* all elements have one node */
         return of_val(v + 1 + index);
     for (v++; index > 0; index--)
         v = node_next(v);
@@ -127,7 +129,7 @@ const pawl_value *pawl_iter_next(pawl_iter *it, const pawl_value **key)
 
 /* ---- JSON pointers (RFC 6901) --------------------------------------------------------------- */
 
-/* Does the token of `size` bytes, with ~0 and ~1 for ~ and /, say `key`? */
+/* Whether a token of `size` bytes, with ~0 and ~1 for ~ and /, equals `key`. */
 static bool token_is(const char *token, size_t size, const yyjson_val *key)
 {
     size_t at = 0;
@@ -195,9 +197,8 @@ const pawl_value *pawl_value_find(const pawl_value *value, const char *path)
 
 /* ---- equality ------------------------------------------------------------------------------- */
 
-/* Nothing may be allocated here, and a frozen value cannot be sorted in place. So members that stand in
- * another order are found by sorting as many keys at a time as a pool on the stack holds; what is below
- * them gets the half of the pool that is left. */
+/* Nothing may be allocated here, and a value cannot be sorted in place. Members in another order are compared by sorting blocks of keys in a pool on the
+ * stack; nested values get half of the remaining pool. */
 enum { POOL_KEYS = 2048, POOL_LEAST = 8 };
 typedef struct key_pool {
     const yyjson_val **keys;
@@ -224,7 +225,7 @@ static const yyjson_val *sorted_find(const yyjson_val **keys, size_t n, const yy
     return NULL;
 }
 
-/* Each of the n members from `a` on is among the n from `b` on; keys differ within each. */
+/* Whether each of the n members from `a` on is among the n from `b` on; keys are distinct in each. */
 static bool same_shuffled(const yyjson_val *a, const yyjson_val *b, size_t n, key_pool pool)
 {
     size_t take = pool.room / 2 > POOL_LEAST ? pool.room / 2 : pool.room;
@@ -311,7 +312,7 @@ static uint32_t hash_bytes(uint32_t h, const void *data, size_t size)
     return h ^ h >> 15;
 }
 
-/* Members are added up, so that their order does not show. */
+/* Hashes of members are added, so that their order does not matter. */
 static uint32_t hash_nodes(const yyjson_val *v)
 {
     const unsigned type = node_type(v);

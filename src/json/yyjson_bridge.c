@@ -1,4 +1,6 @@
-/* yyjson_bridge.c - values to yyjson and back. Both ways copy: inside, a value's nodes carry bits that are not yyjson's. */
+/* yyjson_bridge.c - converts values to yyjson and back. Both copy, because nodes of values have bits that are not yyjson's.
+ *
+ * Pure. */
 #include "json/inner.h"
 #include "pawl/yyjson.h"
 
@@ -54,7 +56,7 @@ typedef struct bridge_block {
     _Alignas(ALIGN) char value[];
 } bridge_block;
 
-/* yyjson's writer, on an arena: nothing is given back before the end. */
+/* yyjson's writer on an arena: nothing is freed before the end. */
 static void *bridge_new(void *ctx, size_t size)
 {
     return arena_get(ctx, size);
@@ -90,7 +92,7 @@ static pawl_value *bridge_block_new(const pawl_value *v, const pawl_alloc *alloc
     return (pawl_value *)(void *)block->value;
 }
 
-/* By its text, which every value has to come through: there is one judge of what is a value. */
+/* Through its text, so that the same parser checks every value. */
 static pawl_value *bridge_read(const yyjson_val *v, const yyjson_mut_val *mut, const pawl_alloc *given, pawl_err *err)
 {
     pawl_alloc alloc = mem_or_default(given);

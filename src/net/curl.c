@@ -1,23 +1,22 @@
-/* curl.c - requests whose caller waits for them, each driven on the caller's thread.
+/* curl.c - requests whose caller waits, each driven on the caller's thread.
  *
- * Owns the multi handles that no request uses, and with them their kept connections; they belong to `idle_lock`. A multi handle that serves a request
- * belongs to that request's thread. The next request to that
- * origin takes the handle, and so the connection. */
+ * Owns the idle multi handles, and with them their kept connections; they are protected by `idle_lock`. A multi handle that serves a request belongs to
+ * that request's thread. The next request to the same origin takes the handle, and so the connection. */
 #include "net/exchange.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
 enum {
-    IDLE_MAX = 16,              /* handles that nobody uses */
-    CONNECTIONS = 1             /* kept by each of them: the handle that was used last is found by its origin */
+    IDLE_MAX = 16,              /* idle handles */
+    CONNECTIONS = 1             /* in each: a handle is found by the origin of its last request */
 };
 
-/* A multi handle, and the hash of what its connection was made for: scheme, host and port, and the certificates that are trusted. */
+/* A multi handle, and the hash of what its connection was made for: scheme, host, port, and trusted certificates. */
 typedef struct idle_handle { CURLM *multi; hash origin; } idle_handle;
 
-static idle_handle idle[IDLE_MAX];      /* the one that was used last at the end */
-static idle_handle lost[IDLE_MAX];      /* the parent's, in a child: closing them there would end them here */
+static idle_handle idle[IDLE_MAX];      /* sorted by last use */
+static idle_handle lost[IDLE_MAX];      /* the parent's, in a child process: closing them would end the parent's connections */
 static size_t nidle;
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -36,7 +35,7 @@ static void lose_after_fork(void)
     pthread_mutex_unlock(&idle_lock);
 }
 
-/* Once, when libcurl is there: its libraries have registered what they do at exit, and connections are closed before that. */
+/* Called once, after libcurl was opened: its libraries have registered their exit handlers, and ours runs before them. */
 static void prepare(void)
 {
     prepared = pthread_atfork(lock_before_fork, unlock_after_fork, lose_after_fork) == 0 && atexit(net_forget) == 0;
@@ -51,7 +50,7 @@ static void origin_of(const net_request *q, hash *out)
     hash_parts(parts, 3, out);
 }
 
-/* The handle that was used last for that origin, or for any (`origin` NULL); NULL: none. */
+/* The most recently used handle for that origin, or for any (`origin` NULL); NULL: none. */
 static CURLM *idle_take(const hash *origin)
 {
     CURLM *multi = NULL;
@@ -67,7 +66,7 @@ static CURLM *idle_take(const hash *origin)
     return multi;
 }
 
-/* The one that was not used for longest makes room. */
+/* Closes the least recently used one if there are too many. */
 static void idle_put(CURLM *multi, const hash *origin)
 {
     CURLM *out = NULL;
@@ -97,7 +96,7 @@ void net_forget(void)
 
 /* ---- one exchange ------------------------------------------------------------------------------------------- */
 
-/* Until it is answered, its time is over, or it is canceled. */
+/* Drives it until the answer, a timeout or a cancel. */
 static pawl_code drive(exchange *x, CURLM *multi)
 {
     const net_request *q = x->q;
@@ -116,7 +115,7 @@ static pawl_code drive(exchange *x, CURLM *multi)
             return fail(&x->err, PAWL_TRANSIENT, "libcurl stumbled");
         if (running == 0)
             break;
-        until = exchange_until(x);      /* pieces may have come */
+        until = exchange_until(x);      /* data may have arrived */
         now = clock_ms();
         if (until - now < ms)
             ms = until > now ? (int)(until - now) : 0;
@@ -136,7 +135,7 @@ pawl_code net_fetch(const net_request *q, net_answer *a, pawl_err *err)
     pipe_hold hold;
 
     origin_of(q, &origin);
-    pipe_guard(&hold);          /* TLS writes without MSG_NOSIGNAL */
+    pipe_guard(&hold);          /* TLS libraries write without MSG_NOSIGNAL */
     if (rc == PAWL_OK)
         pthread_once(&once, prepare);
     if (rc == PAWL_OK && (!prepared || ((multi = idle_take(&origin)) == NULL && (multi = multi_make(CONNECTIONS)) == NULL) ||

@@ -1,4 +1,4 @@
-/* curl_api.c - opens libcurl when the first request is made: linked, every start of the program would pay for it.
+/* curl_api.c - opens libcurl at the first request: linking it would slow down every start of the program.
  *
  * Owns `curl`, which is written once, under pthread_once; any thread may call. */
 #include "net/curl_api.h"
@@ -43,7 +43,7 @@ static void load(void)
     all = lib != NULL;
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols && all; i++)
         all = symbol(lib, symbols[i].name, symbols[i].slot);
-    /* The loop thread must be gone before the libraries that libcurl uses are taken down: these have registered their handlers by now. */
+    /* The loop thread must end before the exit handlers of libcurl's libraries, which are registered by now. */
     loaded = all && curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK && atexit(io_loop_halt) == 0;
 }
 
@@ -64,7 +64,7 @@ bool net_library_of(net_library *out)
     out->version = info->version;
     out->tls = info->ssl_version;
 #if LIBCURL_VERSION_NUM >= 0x074600
-    if (info->age >= CURLVERSION_SEVENTH) {     /* an older library's struct ends before these members */
+    if (info->age >= CURLVERSION_SEVENTH) {     /* the struct of an older library ends before these members */
         out->ca_file = info->cainfo;
         out->ca_folder = info->capath;
     }

@@ -1,10 +1,9 @@
-/* curl_loop.c - requests that nobody waits for: one multi handle on the loop thread, driven by sockets and one timer.
+/* curl_loop.c - requests whose caller does not wait: one multi handle on the loop thread, driven by sockets and one timer.
  *
  * Owns that multi handle and its kept connections. net_start() may be called on any thread; everything else here runs on the loop thread, which alone
  * touches `own`. An exchange belongs to the caller's thread until io_job_start() has taken it, then to the loop thread.
  *
- * Invariant:
- *   C1  every exchange in the multi handle is a job of the loop, and its `done` is called once, after it has left both. */
+ * Invariant: C1  every exchange in the multi handle is a job of the loop, and its `done` is called once, after it has left both. */
 #include "base/check.h"
 #include "net/exchange.h"
 
@@ -12,11 +11,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { CONNECTIONS = 256 };     /* open and kept; the ones in use are never closed for it */
+enum { CONNECTIONS = 256 };     /* open and kept; connections in use are never closed for this limit */
 
 static struct {
-    CURLM *multi;               /* NULL: no request was made since the loop thread began */
-    CURLM *lost;                /* the parent's, in a child */
+    CURLM *multi;               /* NULL: no request since the loop thread started */
+    CURLM *lost;                /* the parent's, in a child process */
 } own;
 
 static void finish_all(void);
@@ -33,7 +32,7 @@ static void on_ready(io_watch *w, uint32_t events)
     finish_all();
 }
 
-/* libcurl gives back `ours` of a socket that it has told of before. */
+/* libcurl passes `ours` for a socket that it has announced before. */
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *ours)
 {
     io_watch *w = ours;
@@ -78,7 +77,7 @@ static void multi_end(void)
     own.multi = NULL;
 }
 
-/* Closing it in a child would end the parent's connections. */
+/* Closing it in a child process would end the parent's connections. */
 static void multi_lose(void)
 {
     own.lost = own.multi;

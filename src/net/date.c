@@ -5,7 +5,7 @@
 
 #define RETRY_AFTER_MS_MAX INT64_C(86400000)    /* a day */
 
-/* `n` digits at `text`; -1: they are not. */
+/* `n` digits at `text`; -1: other characters. */
 static int digits(const char *text, int n)
 {
     int v = 0;
@@ -33,7 +33,7 @@ static int64_t days_until(int64_t year, int month, int day)
            (month > 1 && leap(year) ? 1 : 0);
 }
 
-/* The one form that may still be sent (RFC 9110 5.6.7); the two old ones are no dates here. */
+/* The only form that may still be sent (RFC 9110 5.6.7); the two old forms are refused. */
 int64_t http_date(const char *text)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec", form[] = "***, ** *** **** **:**:** GMT";

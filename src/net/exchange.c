@@ -13,11 +13,11 @@
 #include <sys/socket.h>
 
 enum {
-    KEPT_S = 4,                 /* an idle connection is kept for so long: servers close it after five seconds, or later */
-    HEAD_BYTES_MAX = 262144,    /* of an answer's head */
+    KEPT_S = 4,                 /* servers close idle connections after five seconds or later */
+    HEAD_BYTES_MAX = 262144,    /* of the headers of an answer */
     HEAD_LINES_MAX = 1000,
-    LAST_MS = 250,              /* for the end of an answer of which all that matters has come */
-    EXPECTATION_FAILED = 417    /* a status: the server did not take the request, and asks for it in another way */
+    LAST_MS = 250,              /* for the end of an answer whose important part has arrived */
+    EXPECTATION_FAILED = 417    /* a status: the server refuses `Expect`, and wants the request without it */
 };
 
 /* ---- the head ------------------------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ static bool blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* A line that is no header is left out. */
+/* Ignores a line that is not a header. */
 static void head_line(exchange *x, const char *line, size_t n)
 {
     buf *head = &x->a->head;
@@ -64,7 +64,7 @@ static size_t on_head(char *line, size_t size, size_t count, void *ctx)
 
     if (x->body)
         return n;
-    if (n >= 5 && memcmp(line, "HTTP/", 5) == 0) {      /* another head follows 100 Continue */
+    if (n >= 5 && memcmp(line, "HTTP/", 5) == 0) {      /* another header block follows 100 Continue */
         buf_reset(&x->a->head);
         return n;
     }
@@ -103,7 +103,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *ctx)
         x->a->cut = n > room;
         n = x->a->cut || body->failed ? 0 : n;
     }
-    if (x->done != NULL)        /* driven by the loop: its limit may be an earlier one now */
+    if (x->done != NULL)        /* the loop drives it: its limit may be earlier now */
         io_tick_by(exchange_until(x));
     return n;
 }
@@ -127,7 +127,7 @@ static bool nothing_sent(const exchange *x)
     return x->easy == NULL || (curl.easy_getinfo(x->easy, CURLINFO_REQUEST_SIZE, &bytes) == CURLE_OK && bytes == 0);
 }
 
-/* A connection that is opened after something was sent is there to send it again (X1). */
+/* A connection that is opened after something was sent would send the request again (X1). */
 static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
 {
     exchange *x = ctx;
@@ -142,7 +142,7 @@ static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sock
     return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
-/* libcurl has a connection, new or kept, and is about to send on it. 1: it must not. */
+/* libcurl has a connection and is about to send. 1: it must not. */
 static int on_send(void *ctx, char *ip, char *local_ip, int port, int local_port)
 {
     exchange *x = ctx;
@@ -194,7 +194,7 @@ static bool trust_set(exchange *x)
     return ca == NULL || *ca == '\0' || curl.easy_setopt(x->easy, CURLOPT_CAINFO, ca) == CURLE_OK;
 }
 
-/* Kept connections are used if libcurl can be kept from sending twice, and the addresses need not be checked. */
+/* Kept connections are used if libcurl can be prevented from sending twice, and addresses need not be checked. */
 static bool connection_set(exchange *x)
 {
     enum { PREREQFUNCTION = CURLOPTTYPE_FUNCTIONPOINT + 312, PREREQDATA = CURLOPTTYPE_OBJECTPOINT + 313 };     /* headers older than 7.80 lack them */
@@ -202,7 +202,7 @@ static bool connection_set(exchange *x)
                       curl.easy_setopt(x->easy, (CURLoption)PREREQDATA, x) == CURLE_OK;
 
     if (x->q->may_connect != NULL && curl.easy_setopt(x->easy, CURLOPT_PROXY, "") != CURLE_OK)
-        return false;           /* the address checked would be the proxy's */
+        return false;           /* the checked address would be that of the proxy */
     if (!asks || x->q->may_connect != NULL)
         return curl.easy_setopt(x->easy, CURLOPT_FRESH_CONNECT, 1L) == CURLE_OK && curl.easy_setopt(x->easy, CURLOPT_FORBID_REUSE, 1L) == CURLE_OK;
     return curl.easy_setopt(x->easy, (CURLoption)(CURLOPTTYPE_LONG + 288), (long)KEPT_S) == CURLE_OK;     /* MAXAGE_CONN, 7.65 */
@@ -214,9 +214,9 @@ static bool handle_make(exchange *x)
 
     if (easy == NULL)
         return false;
-    /* An older library does not know these two; the caller has checked the scheme. */
+    /* An older library lacks these two; the caller has checked the scheme. */
     curl.easy_setopt(easy, (CURLoption)(CURLOPTTYPE_STRINGPOINT + 318), "http,https");   /* PROTOCOLS_STR */
-    curl.easy_setopt(easy, (CURLoption)(CURLOPTTYPE_LONG + 322), 1L);    /* QUICK_EXIT: a pending name look-up delays nobody */
+    curl.easy_setopt(easy, (CURLoption)(CURLOPTTYPE_LONG + 322), 1L);    /* QUICK_EXIT: do not wait for a pending name look-up */
     return curl.easy_setopt(easy, CURLOPT_URL, x->q->url) == CURLE_OK && curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
            curl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
            curl.easy_setopt(easy, CURLOPT_USERAGENT, "pawl") == CURLE_OK &&
@@ -274,7 +274,7 @@ bool exchange_expires(exchange *x, int64_t now, bool canceled, pawl_code *rc)
 {
     if (!canceled && now < exchange_until(x))
         return false;
-    if (x->last_ms > 0) {       /* all that matters is there */
+    if (x->last_ms > 0) {       /* the important part has arrived */
         x->a->cut = true;
         *rc = exchange_result(x, CURLE_WRITE_ERROR);
     } else if (canceled) {
@@ -287,7 +287,7 @@ bool exchange_expires(exchange *x, int64_t now, bool canceled, pawl_code *rc)
 
 /* ---- its end ----------------------------------------------------------------------------------------------------- */
 
-/* One line, in libcurl's words; they may quote a certificate. */
+/* One line of libcurl's text, which may quote a certificate. */
 static const char *certificate_why(exchange *x)
 {
     static const char head[] = "SSL certificate problem: ";

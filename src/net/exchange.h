@@ -1,4 +1,4 @@
-/* exchange.h - one request and its answer, as the two drivers see it: curl.c waits for it, curl_loop.c has it watched. Only src/net includes this. */
+/* exchange.h - one request and its answer, for the two drivers: curl.c waits for it, curl_loop.c lets the loop watch it. Included only by src/net. */
 #ifndef NET_EXCHANGE_H
 #define NET_EXCHANGE_H
 
@@ -13,16 +13,16 @@ typedef struct exchange {
     CURL *easy;
     struct curl_slist *headers;
     size_t head_lines;
-    curl_off_t moved;           /* bytes, both ways */
-    unsigned sends;             /* how often libcurl was about to send the request: never more than once is allowed (X1) */
-    bool over;                  /* the head is over its limit */
-    bool died;                  /* the connection did, under a request that may have arrived */
+    curl_off_t moved;           /* bytes in both directions */
+    unsigned sends;             /* times that libcurl was about to send the request: at most one is allowed (X1) */
+    bool over;                  /* the headers exceed their limit */
+    bool died;                  /* the connection broke, and the request may have arrived */
     char why[CURL_ERROR_SIZE];
-    bool body;                  /* the body has begun: what looks like a head is a trailer */
-    int64_t piece_ms;           /* by clock_ms: when its last piece came; before the first: when the exchange began */
-    int64_t last_ms;            /* when it need not be waited for any longer; 0: it must be */
+    bool body;                  /* the body has begun: later header lines are trailers */
+    int64_t piece_ms;           /* by clock_ms: when the last data arrived; before the first: when the exchange began */
+    int64_t last_ms;            /* the time until which it is waited for; 0: no limit */
     pawl_err err;
-    io_job job;                 /* curl_loop.c */
+    io_job job;                 /* for curl_loop.c */
     net_done_fn *done;
     void *done_ctx;
     pawl_alloc alloc;
@@ -30,18 +30,17 @@ typedef struct exchange {
 
 /* ---- exchange.c ----------------------------------------------------------------------------------------- */
 
-/* Make the handle of a request. PAWL_INVALID: there is no libcurl; PAWL_NOMEM. Ends with exchange_close() in any case. */
+/* Make the handle of a request. PAWL_INVALID: there is no libcurl; PAWL_NOMEM. exchange_close() must be called in any case. */
 pawl_code exchange_open(exchange *x, const net_request *q, net_answer *a);
-/* Whether it ends now, without libcurl: canceled, or out of time. Then *rc is how: PAWL_OK when all that matters has come. */
+/* Whether it must end now: canceled, or out of time. *rc: the result, PAWL_OK if the important part has arrived. */
 bool exchange_expires(exchange *x, int64_t now, bool canceled, pawl_code *rc);
-/* Until when it is waited for if nothing comes, by clock_ms. */
+/* The latest time by clock_ms at which it must be checked again. */
 int64_t exchange_until(const exchange *x);
-/* What libcurl's result means. */
+/* The code for libcurl's result. */
 pawl_code exchange_result(exchange *x, CURLcode code);
-/* The last call: what is known of the answer is put into it, and the handle freed. It must be in no multi handle any more, unless that of `multi`, which
- * may be NULL. Returns the code of all of it. */
+/* Called last: completes the answer and frees the handle, which must be in no multi handle except `multi` (may be NULL). Returns the final code. */
 pawl_code exchange_close(exchange *x, CURLM *multi, pawl_code rc);
-/* A multi handle whose connections serve one another's requests. NULL: no memory. */
+/* A multi handle whose requests share connections. NULL: no memory. */
 CURLM *multi_make(long connections);
 
 #endif

@@ -1,4 +1,4 @@
-/* host.c - clocks, and the signal that a write to a closed pipe sends.
+/* host.c - clocks, and SIGPIPE.
  *
  * Any thread; a pipe_hold belongs to the thread that guards. */
 #include "net/net.h"

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 64,                 /* events of one epoll_wait */
-    REST_MS = 4500              /* the thread waits so long for another job: a little longer than connections are kept */
+    BATCH = 64,                 /* events from one epoll_wait */
+    REST_MS = 4500              /* time for which the thread waits for another job: a little longer than connections are kept */
 };
 
 /* ---- the life of the thread -------------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ typedef enum loop_state { LOOP_NONE, LOOP_RUNS, LOOP_ENDED, LOOP_STATES } loop_s
 static const sm_row loop_rows[LOOP_STATES] = {
     [LOOP_NONE]  = { "none",  SM_TO(LOOP_RUNS), SM_FIRST },
     [LOOP_RUNS]  = { "runs",  SM_TO(LOOP_ENDED), 0 },
-    [LOOP_ENDED] = { "ended", SM_TO(LOOP_NONE), SM_LAST },      /* the thread returns, and waits to be joined */
+    [LOOP_ENDED] = { "ended", SM_TO(LOOP_NONE), SM_LAST },      /* the thread returns, and must be joined */
 };
 static const char *loop_wrong(const void *unused, unsigned state);
 static const sm_table loop_table = { "io loop", loop_rows, LOOP_STATES, loop_wrong };
@@ -38,24 +38,24 @@ static const sm_table loop_table = { "io loop", loop_rows, LOOP_STATES, loop_wro
 static struct {
     pthread_mutex_t lock;
     uint8_t state;              /* a loop_state */
-    pthread_cond_t moved;       /* the state, or `rest` */
+    pthread_cond_t moved;       /* the state or `rest` has changed */
     pthread_t thread;
     io_job *first, *last;       /* the queue; linked by `next` */
     size_t jobs;                /* in the queue and in the list */
     bool poked;
-    bool halt, rest;            /* the thread is to end: at once; as soon as it has no job */
+    bool halt, rest;            /* the thread must end: at once; as soon as it has no job */
     int wake;                   /* an eventfd */
 } shared = { .lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER, .wake = -1 };
 
 static struct {
     int epoll;
     io_job *jobs;
-    int64_t tick_ms;            /* when the ticks are due; INT64_MAX: never */
-    int64_t idle_ms;            /* since when there has been no job */
+    int64_t tick_ms;            /* time of the next ticks; INT64_MAX: never */
+    int64_t idle_ms;            /* time since which there is no job */
     struct epoll_event batch[BATCH];
-    int at, n;                  /* of the batch: the event at hand */
+    int at, n;                  /* of the batch: the current event */
     const io_hook *hook;        /* NULL: none */
-    int64_t hook_ms;            /* when it is due; INT64_MAX: never */
+    int64_t hook_ms;            /* its time; INT64_MAX: never */
 } own = { .epoll = -1 };
 
 static _Thread_local bool on_loop;
@@ -73,7 +73,7 @@ static void loop_move(loop_state to) { sm_move(&loop_table, &shared.state, to, N
 static void before_fork(void) { pthread_mutex_lock(&shared.lock); }
 static void after_fork(void) { pthread_mutex_unlock(&shared.lock); }
 
-/* A child has no loop thread, and its parent's descriptors are not to be watched by two. */
+/* A child process has no loop thread, and must not watch its parent's descriptors. */
 static void in_child(void)
 {
     if (shared.state == LOOP_RUNS) {
@@ -179,10 +179,10 @@ static void wake(void)
     const uint64_t one = 1;
     const ssize_t n = write(shared.wake, &one, sizeof one);
 
-    (void)n;                    /* a counter that is full wakes, too */
+    (void)n;                    /* a full counter wakes, too */
 }
 
-/* False: the thread is to end, and the state says so. */
+/* False: the thread must end, which the state says. */
 static bool queue_take(void)
 {
     io_job *first;
@@ -258,10 +258,10 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* Under the lock; the thread of before has ended and is joined. False: nothing was begun. */
+/* Under the lock, when the previous thread was joined. False: it could not start. */
 static bool loop_begin(void)
 {
-    struct epoll_event ev = { .events = EPOLLIN };      /* its pointer is NULL: the wake-up */
+    struct epoll_event ev = { .events = EPOLLIN };      /* a NULL pointer marks the wake-up */
     sigset_t all, before;
     bool begun;
 
@@ -270,7 +270,7 @@ static bool loop_begin(void)
     own.tick_ms = own.hook_ms = INT64_MAX;
     own.jobs = NULL;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);        /* signals are for the host's threads; SIGPIPE is for nobody */
+    pthread_sigmask(SIG_SETMASK, &all, &before);        /* signals are for the host's threads; SIGPIPE is for none */
     begun = own.epoll >= 0 && shared.wake >= 0 && epoll_ctl(own.epoll, EPOLL_CTL_ADD, shared.wake, &ev) == 0 &&
             pthread_create(&shared.thread, NULL, run, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -286,7 +286,7 @@ static bool loop_begin(void)
     return false;
 }
 
-/* Under the lock, which the thread does not take any more: it closes its connections and returns. */
+/* Under the lock, which the thread does not need any more: it closes its connections and returns. */
 static void loop_join(void)
 {
     if (shared.state != LOOP_ENDED)

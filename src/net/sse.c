@@ -1,6 +1,6 @@
-/* sse.c - a parser of server-sent events: lines, put together from pieces of any size, become events.
+/* sse.c - a parser of server-sent events, from pieces of any size.
  *
- * Pure; called by llm.c on the thread that drives the call. Owns the line that is not whole yet. */
+ * Pure; called by llm.c on the thread that drives the call. Owns the incomplete line. */
 #include "net/sse.h"
 
 enum { RETRY_DIGITS_MAX = 15, WINDOW_BYTES = 256 };
@@ -27,7 +27,7 @@ static bool is(const char *field, size_t n, const char *name)
     return n == strlen(name) && memcmp(field, name, n) == 0;
 }
 
-/* Digits and nothing else, or it is not looked at. */
+/* Ignored unless it consists of digits. */
 static void retry_read(sse *s, const char *value, size_t n)
 {
     int64_t ms = 0;
@@ -74,7 +74,7 @@ static void begin(sse *s)
     s->some = s->told = false;
 }
 
-/* The line is whole. Whether an event is, by it. */
+/* Handles a complete line. True: it completes an event. */
 static bool line_read(sse *s, const char *line, size_t n)
 {
     const bool mark = !s->begun && n >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0;
@@ -122,7 +122,7 @@ static pawl_code refuse(sse *s, pawl_err *err)
     return fail(err, s->rc, "no memory for an event of the stream");
 }
 
-/* Bytes before the first LF or CR, or all of them. In windows, for where lines end in one of them the other may be far away. */
+/* The number of bytes before the first LF or CR, or all. Searched in windows, because the other kind may be far away. */
 static size_t line_bytes(const char *text, size_t size)
 {
     for (size_t from = 0; from < size; from += WINDOW_BYTES) {
@@ -135,7 +135,7 @@ static size_t line_bytes(const char *text, size_t size)
     return size;
 }
 
-/* `n` bytes more of the line, which end it or not: it is read where it lies when it came in one piece. */
+/* Adds `n` bytes to the line; a line that came in one piece is read in place. */
 static bool line_more(sse *s, const char *text, size_t n, bool ended)
 {
     bool whole;

@@ -1,4 +1,4 @@
-/* agent_facts.c - what the simulation of agents remembers and looks up: digests that were seen, agents and tools by their names.
+/* agent_facts.c - what the simulation of agents remembers and looks up: digests that were seen, agents and tools by name.
  *
  * Owns the sets of digests. Called by agents.c, model.c and rules.c, on the thread of pawl_sim. */
 #include "sim/agents.h"

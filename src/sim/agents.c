@@ -1,4 +1,6 @@
-/* agents.c - the simulation of agents: what a setup leaves out is made from the seed. */
+/* agents.c - the simulation of agents: whatever a setup leaves out is made from the seed.
+ *
+ * Owns agents. Called by pawl_sim_agent, on its thread. */
 #include "sim/agents.h"
 
 #include <stdio.h>
@@ -29,7 +31,7 @@ static pawl_code machines_look(agents *a, pawl_err *err)
     return a->machines[0] != NULL ? PAWL_OK : fail(err, PAWL_INVALID, "the setup makes no machine");
 }
 
-/* A world begins: in this one nothing was seen yet. */
+/* A new world: forget what was seen. */
 static pawl_machine *machine_made(void *ctx, pawl_err *err)
 {
     agents *a = ctx;
@@ -56,7 +58,7 @@ static bool fits(const pawl_wait *wait, arena *mem, const buf *b)
     return v != NULL && (wait->schema == NULL || schema_check(wait->schema, v, "the answer", &err) == PAWL_OK);
 }
 
-/* Of an approval: most say yes, some no, some say why, some change the call, some say nothing until it is too late. */
+/* A person's answer to an approval: mostly yes, some no, some with a reason, some with a changed call, some too late. */
 static const char *permit(agents *a, const pawl_wait *wait, rng *c)
 {
     const pawl_value *input = pawl_value_get(wait->about, "input");

@@ -1,6 +1,6 @@
 /* answers.c - what a person answers to a wait.
  *
- * Owns nothing. Called by the client, which answers, and by the oracle, which has to know whether anybody will; on the thread of pawl_sim. */
+ * Owns nothing. Called by the client, which answers, and by the oracle, which must know whether anybody will; on the thread of pawl_sim. */
 #include "sim/sim.h"
 
 const char *answer_to(world *w, const pawl_wait *wait, buf *room)

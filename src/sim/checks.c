@@ -1,12 +1,12 @@
-/* checks.c - what has to hold of one write, one claim or one attempt.
+/* checks.c - checks one write, one claim or one attempt.
  *
- * Owns nothing. Called by oracle.c for each line before it is folded, by store.c for each verb, and by remote.c for each attempt; on the thread
- * of pawl_sim. All is checked against what is durable, never against what an engine remembers. */
+ * Owns nothing. Called by oracle.c for each line before it is folded, by store.c for each verb, and by remote.c for each attempt; on the thread of
+ * pawl_sim. Everything is checked against durable data, never against what an engine remembers. */
 #include "sim/sim.h"
 
 #include <string.h>
 
-enum { TOTAL_SLACK_MS = 20000 };        /* between the look at total_timeout_ms and the attempt there may be delays */
+enum { TOTAL_SLACK_MS = 20000 };        /* delays that may lie between the check of total_timeout_ms and the attempt */
 
 /* ---- lines ------------------------------------------------------------------------------------------ */
 
@@ -17,7 +17,7 @@ void sleep_check(world *w, sim_run *y, const sim_command *d, const item *it)
                   (long long)d->due_ms, (long long)it->at);
 }
 
-/* An answer that was left in time counts, whenever it is taken. */
+/* An answer that was delivered in time counts, whenever it is taken. */
 static bool answered_before(world *w, const sim_run *y, const item *it, int64_t deadline_ms)
 {
     bool before = false;
@@ -34,7 +34,7 @@ static bool answered_before(world *w, const sim_run *y, const item *it, int64_t 
     return before;
 }
 
-/* W5: whoever says yes after the deadline finds the no that was due. */
+/* W5: an answer after the deadline finds the default. */
 void answer_check(world *w, sim_run *y, const item *it)
 {
     frame *in;
@@ -52,7 +52,7 @@ void answer_check(world *w, sim_run *y, const item *it)
                   (long long)pawl_value_int(expires), (long long)it->at);
 }
 
-/* "3.pay:1.2.0" comes after "3.pay:1.1.4", and of another task in the same superstep nothing is known here. */
+/* "3.pay:1.2.0" comes after "3.pay:1.1.4"; tasks of the same superstep are not ordered. */
 static bool comes_after(const char *a, const char *b)
 {
     char path_a[PATH_BYTES_MAX + 1], path_b[PATH_BYTES_MAX + 1];

@@ -1,4 +1,6 @@
-/* client.c - those who begin runs, answer, signal and call off: through whatever worker they find, and again when it failed. */
+/* client.c - the clients: start runs, answer, signal and cancel, through any worker, and try again after a failure.
+ *
+ * Called by workers.c for a turn, on the thread of pawl_sim. */
 #include "sim/sim.h"
 
 #include <string.h>
@@ -15,7 +17,7 @@ static bool left(world *w, worker *k, const sim_run *y, pawl_delivery *d, const 
     return rc == PAWL_OK;
 }
 
-/* Some hands it to the engine and see it through, some leave it for whoever works. */
+/* Some clients give the run to the engine and drive it; others leave it for a worker. */
 static void begin(world *w, worker *k, sim_run *y)
 {
     const pawl_run_info info = { .id = y->id, .budget = w->setup->budget };
@@ -28,7 +30,7 @@ static void begin(world *w, worker *k, sim_run *y)
     rc = through ? pawl_run_with(k->e, &info, y->input, &err) : pawl_begin_with(k->e, &info, y->input, &err);
     w->starting = before;
     if (k->dead)
-        return;                 /* whatever he said, nobody has heard it */
+        return;                 /* the call has failed, whatever it returned */
     trace_line(w, k, "%s: %s: %s", y->id, through ? "run" : "begin", rc >= 0 ? "ok" : err.text);
     y->begun = rc >= 0 || (y->st != NULL && pawl_state_seq(y->st) > 0);
 }
@@ -60,7 +62,7 @@ static void signal_next(world *w, worker *k, sim_run *y)
     pawl_delivery d = { .id = id, .kind = signal->name != NULL ? PAWL_DELIVER_SIGNAL : PAWL_DELIVER_UPDATE, .name = signal->name, .by = "sim" };
     size_t n = y->signals;
 
-    y->signaled_round = w->round;       /* the next one comes when more of the run is done */
+    y->signaled_round = w->round;       /* the next one is sent when more of the run is done */
 
     buf_text(&name, "signal-");
     buf_uint(&name, n);
@@ -88,11 +90,11 @@ static bool answer_next(world *w, worker *k, sim_run *y)
             break;
         memcpy(id, wait.id, strlen(wait.id) + 1);
         name.size = 0;
-        buf_fmt(&name, "%s@%lld", id, (long long)wait.asked_ms);    /* it may be asked again */
+        buf_fmt(&name, "%s@%lld", id, (long long)wait.asked_ms);    /* the same wait may be asked again */
         buf_char(&name, '\0');
         if ((d = command_find(w, y, id, false)) == NULL)
             text = answer_to(w, &wait, &room);
-        else if (remote_outcome(w, y, d, &room))        /* what came of a command is in doubt */
+        else if (remote_outcome(w, y, d, &room))        /* the outcome of a command is unknown */
             text = room.data;
     }
     if (text != NULL) {
@@ -127,7 +129,7 @@ static bool client_turn(world *w, worker *k, sim_run *y)
         return true;
     }
     if (!y->child && y->signals < w->setup->nsignals && (w->plain || !w->calm || y->signaled_round != w->round)) {
-        if (w->plain || y->st == NULL || sim_below(w, 3) > 0 || !answer_next(w, k, y))      /* now and then a question comes first */
+        if (w->plain || y->st == NULL || sim_below(w, 3) > 0 || !answer_next(w, k, y))      /* now and then an open question comes first */
             signal_next(w, k, y);
         return true;
     }

@@ -1,7 +1,7 @@
-/* compare.c - where two states of one run differ: the one that is loaded from a snapshot, and the one that is folded from the base.
+/* compare.c - compares two states of one run: one loaded from a snapshot, one folded from the base.
  *
- * Owns nothing. Called by judge.c, on the thread of pawl_sim. It reads the structs of both states: their texts are made by the code that makes
- * snapshots, which would leave the same thing out of both. Caches, allocation and the position of blobs are no part of a state. */
+ * Owns nothing. Called by judge.c, on the thread of pawl_sim. It reads the structs of both states, because the code that writes snapshots would omit the
+ * same thing from both. Caches, allocation and the position of blobs are not part of a state. */
 #include "sim/sim.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static bool values_equal(const pawl_value *a, const pawl_value *b)
     return a == b || (a != NULL && b != NULL && pawl_value_equal(a, b));
 }
 
-/* A receipt of null may be kept as no value. */
+/* A null receipt may be stored without a value. */
 static bool results_equal(const void *a, const void *b)
 {
     const pawl_value *x = a, *y = b;

@@ -1,7 +1,6 @@
-/* db_file.c - the file of a world whose store is in SQLite.
+/* db_file.c - the file of a world whose store is SQLite.
  *
- * Owns nothing. Called by writes.c, on the thread of pawl_sim. Apart from the others, as the names of the system's calls and of the kernel's types
- * are the same. */
+ * Owns nothing. Called by writes.c, on the thread of pawl_sim. A file of its own, because names of system calls and of the kernel's types collide. */
 #include "sim/db_file.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* db_file.h - the file of a world whose store is in SQLite: in memory where the system has a folder for that. */
+/* db_file.h - the file of a world whose store is SQLite: in memory if the system has a folder for that. */
 #ifndef SIM_DB_FILE_H
 #define SIM_DB_FILE_H
 
 #include <stddef.h>
 
-/* A name that no other world of this process, or of another, has. */
+/* A name that no other world, of any process, uses. */
 void db_file_name(char *path, size_t size, const void *world, unsigned generation);
-void db_file_remove(const char *path);      /* with all that SQLite and its lock put beside it; "": nothing */
+void db_file_remove(const char *path);      /* with SQLite's other files and the lock file; "": does nothing */
 
 #endif

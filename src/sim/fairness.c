@@ -1,13 +1,13 @@
-/* fairness.c - no run that could go on is passed over while its worker stores others again and again.
+/* fairness.c - checks that no run that could continue is passed over while its worker stores others again and again.
  *
- * Owns how often each run was passed over. Called by store.c after each append, and by remote.c for each attempt; on the thread of pawl_sim.
- * Only what pawl_work stores counts: who drives one run drives no other. A worker looks for runs that became due when its clock has moved, so
- * what it stores at the same time counts for runs alone that it holds. */
+ * Owns the counters. Called by store.c after each append, and by remote.c for each attempt; on the thread of pawl_sim. Only appends of pawl_work count,
+ * because a caller that drives one run drives no other. A worker looks for due runs when its clock has moved, so appends at the same time count only for
+ * runs that it holds. */
 #include "sim/sim.h"
 
 #include <string.h>
 
-enum { PASSES_MAX = 6 };        /* appends of others; a worker that is fair needs two */
+enum { PASSES_MAX = 6 };        /* appends of other runs; a fair worker needs two */
 
 void run_served(sim_run *y)
 {
@@ -15,7 +15,7 @@ void run_served(sim_run *y)
     y->passed.ready_ms = 0;
 }
 
-/* The worker holds it, and knows that it does; or it is due, and nobody holds it. */
+/* The worker knowingly holds it; or it is due and not held. */
 static bool is_within_reach(world *w, const worker *k, const sim_run *y, bool *held)
 {
     pawl_head head;
@@ -30,7 +30,7 @@ static bool is_within_reach(world *w, const worker *k, const sim_run *y, bool *h
     return store_is_due(&head, w->now, w->now);
 }
 
-/* A step, or a timer that is due. */
+/* It has a step to do, or a due timer. */
 static bool could_go_on(world *w, const sim_run *y)
 {
     int64_t timer;

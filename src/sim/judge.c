@@ -1,4 +1,4 @@
-/* judge.c - what has to hold of a run as a whole: when a snapshot is stored, and at the end of a world.
+/* judge.c - checks of a whole run: when a snapshot is stored, and at the end of a world.
  *
  * Owns nothing. Called by the store's handle and by sim.c, on the thread of pawl_sim. */
 #include "sim/sim.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is loaded as a worker would, from the newest snapshot and the tail, against the fold from the base. */
+/* The state that a worker would load, from the newest snapshot and the lines after it, compared with the fold from the base. */
 void sim_run_audit(world *w, sim_run *y)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -32,7 +32,7 @@ void sim_run_audit(world *w, sim_run *y)
               (unsigned long long)pawl_state_seq(st), differ != NULL ? differ : "");
 }
 
-/* At every entry, whether a snapshot is due or not: what it holds is what is folded. */
+/* At every entry: a snapshot of it gives the folded state. */
 void sim_run_snapshot_check(world *w, sim_run *y)
 {
     const pawl_loader loader = sim_run_loader(w, y);
@@ -90,7 +90,7 @@ static void journal_look(world *w, sim_run *y)
     free(bytes.out);
 }
 
-/* What a child came to is part of what its parent does. */
+/* The result of a child is part of its parent's. */
 static bool any_marred(const world *w, const sim_run *y)
 {
     for (unsigned i = 0; i < w->nruns; i++)

@@ -1,5 +1,6 @@
-/* model.c - models, tools and hooks by chance: what they say is a function of the seed and of what they are told, and nothing of the outer world
- * is run. */
+/* model.c - random models, tools and hooks: each answer is a function of the seed and of the request; nothing outside is run.
+ *
+ * Called through agents_act by the engines, on the thread of pawl_sim. */
 #include "sim/agents.h"
 #include "effect/effect.h"
 
@@ -52,7 +53,7 @@ static pawl_code model_fails(rng *c, pawl_reply *reply)
 
 /* ---- what was said before ------------------------------------------------------------------------------------- */
 
-typedef struct talk { size_t answers, rounds, spawns; unsigned level; } talk;   /* in all; since the user spoke */
+typedef struct talk { size_t answers, rounds, spawns; unsigned level; } talk;   /* in the whole conversation; since the user's last message */
 
 static size_t spawns_in(const pawl_value *message)
 {
@@ -65,7 +66,7 @@ static size_t spawns_in(const pawl_value *message)
     return n;
 }
 
-/* A child knows by its prompt how deep it is: no world is full of children. */
+/* A child's prompt contains its depth, which limits the number of children. */
 static talk talk_read(const pawl_value *messages)
 {
     static const char deep[] = "level ";
@@ -105,13 +106,13 @@ static void id_put(answering *w)
         buf_fmt(w->b, "call_%zu_%zu_%08llx", w->t.answers + 1, w->calls, (unsigned long long)(rng_draw(w->c) & 0xffffffff));
 }
 
-/* What does not fit, in the ways of models. */
+/* An invalid input, of the kinds that models give. */
 static void input_bad(answering *w, const pawl_value *schema)
 {
     switch (rng_below(w->c, 4)) {
     case 0: buf_text(w->b, "{}"); break;
     case 1: buf_text(w->b, "{\"no such thing\":[1,{\"a\":null}]}"); break;
-    case 2: buf_text(w->b, "{},\"invalid\":\"{\\\"half\\\": [\""); break;       /* it is no JSON, and kept as it was said */
+    case 2: buf_text(w->b, "{},\"invalid\":\"{\\\"half\\\": [\""); break;       /* not JSON: kept as text */
     default:
         buf_text(w->b, "{\"prompt\":7,\"command\":false,\"file_path\":{},\"questions\":");
         schema_value(w->b, schema, w->c);
@@ -147,7 +148,7 @@ static bool may_spawn(const answering *w)
     return w->t.level < LEVELS_MAX && w->t.spawns < (w->t.level == 0 ? SPAWNS_MAX : 1);
 }
 
-/* Any; one that begins a child more often, where it may be begun. */
+/* A random tool; more often the one that starts a child, where that is allowed. */
 static const pawl_value *tool_chosen(answering *w)
 {
     const bool likes = may_spawn(w) && one_in_a_while(w->c, 30);
@@ -224,7 +225,7 @@ static pawl_code model_says(const agents *a, const pawl_job *job, pawl_reply *re
         buf_text(&b, "{\"message\":{\"content\":[{\"text\":\"What was said, in short.\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\"}");
     else
         message_put(&w);
-    if (one_in_a_while(&c, 95))       /* rarely more than anybody thought */
+    if (one_in_a_while(&c, 95))       /* rarely more than expected */
         pawl_reply_cost(reply, (int64_t)rng_below(&c, 60), (int64_t)rng_below(&c, 100));
     else if (one_in_a_while(&c, 20))
         pawl_reply_cost(reply, 1000000, 1000000);
@@ -233,7 +234,7 @@ static pawl_code model_says(const agents *a, const pawl_job *job, pawl_reply *re
 
 /* ---- tools, and others ---------------------------------------------------------------------------------------------- */
 
-/* As every tool: in plan mode it changes nothing, whatever was decided before. */
+/* Like every tool it changes nothing in plan mode, whatever was decided before. */
 static bool plan_denies(const agents *a, const pawl_job *job)
 {
     const char *name = text_of(job->args, "tool");
@@ -275,7 +276,7 @@ static pawl_code tool_says(const agents *a, const pawl_job *job, pawl_reply *rep
     return reply_text(reply, &b);
 }
 
-/* A hook mostly has nothing to say. */
+/* Most answers of a hook are empty. */
 static pawl_code hook_says(const agents *a, const pawl_job *job, pawl_reply *reply)
 {
     static const char *const commands[] = {
@@ -294,7 +295,7 @@ static pawl_code hook_says(const agents *a, const pawl_job *job, pawl_reply *rep
     return pawl_reply_json(reply, commands[rng_below(&c, sizeof commands / sizeof *commands)]);
 }
 
-/* A node's model: a value by its schema, or a text. */
+/* The model of a node: a value for its schema, or a text. */
 static pawl_code prompt_says(const agents *a, const pawl_job *job, pawl_reply *reply)
 {
     rng c = rng_of(a, "prompt", job->args);

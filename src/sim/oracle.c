@@ -1,7 +1,7 @@
-/* oracle.c - what is durable, folded line by line as it is stored.
+/* oracle.c - folds what is durable, line by line as it is stored.
  *
- * Owns the folded states and the commands of all runs. Called by store.c after each write, and by writes.c after a power cut; on the thread of
- * pawl_sim. A line is checked before it is folded, against the state in front of it. */
+ * Owns the folded states and the commands of all runs. Called by store.c after each write, and by writes.c after a power cut; on the thread of pawl_sim.
+ * A line is checked before it is folded, against the state before it. */
 #include "sim/sim.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static sim_command *command_of_item(world *w, sim_run *y, const item *it, bool m
 
 /* ---- lines ------------------------------------------------------------------------------------------ */
 
-/* A name needs no escape, and members stand in order: this is it, or a text that looks the same, and then nothing is lost. */
+/* Effect names need no escape and members are sorted, so this text is enough; a false match does no harm. */
 static void effect_see(world *w, const item *it)
 {
     static const char key[] = "\"effect\":\"";
@@ -41,7 +41,7 @@ static void effect_see(world *w, const item *it)
     }
 }
 
-/* It was in doubt, and somebody has it performed again. */
+/* Its outcome was unknown, and a person had it performed again. */
 static void again_see(world *w, const sim_run *y, sim_command *d, const item *it)
 {
     frame *in;
@@ -86,7 +86,7 @@ static void item_see(world *w, sim_run *y, const item *it)
         return;
     if ((d = command_of_item(w, y, it, it->kind != ITEM_ANSWER)) == NULL) {
         if (!w->over)
-            answer_check(w, y, it);     /* to what is no command */
+            answer_check(w, y, it);     /* an answer to a wait, not to a command */
         return;
     }
     if (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER) {
@@ -100,7 +100,7 @@ static void item_see(world *w, sim_run *y, const item *it)
         effect_see(w, it);
 }
 
-/* What whoever knows the machine has against how it stands now. */
+/* The setup's own invariant (`stored`). */
 static void setup_stored(world *w, sim_run *y, const pawl_entry *entry)
 {
     const char *oracle = "own";
@@ -113,7 +113,7 @@ static void setup_stored(world *w, sim_run *y, const pawl_entry *entry)
 typedef struct reading { world *w; sim_run *y; size_t skip; buf lines; } reading;
 typedef struct line_head { pawl_line_kind kind; uint64_t seq; size_t size; } line_head;
 
-/* Gathered first: what stands apart of them is read from the same store. */
+/* Collected first: their blobs are read from the same store. */
 static bool line_gather(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
     const line_head head = { kind, seq, line.size };
@@ -316,8 +316,8 @@ bool sim_run_settled(world *w, sim_run *y)
     pawl_head head;
 
     if (y->st == NULL || pawl_state_seq(y->st) == 0)
-        return y->child && y->st == NULL;       /* nobody asks for it any more */
-    if (pawl_state_next(y->st) == PAWL_HALTED)      /* until its parent knows, a child's end is due like a timer */
+        return y->child && y->st == NULL;       /* nobody needs it any more */
+    if (pawl_state_next(y->st) == PAWL_HALTED)      /* until the parent is told, the end of a child has a due timer */
         return !y->child || !w->calm || (w->store->verbs->head(w->store, y->id, &head, NULL) == PAWL_OK && head.wake_ms == 0);
     return (!y->cancel || w->plain || y->called_off) && waits_for_nobody(w, y);
 }

@@ -1,7 +1,7 @@
-/* points.c - points: where the actions of a worker begin and end, and where trouble happens.
+/* points.c - points: the beginnings and ends of a worker's actions, where faults happen.
  *
- * Owns nothing. Called by the clock, the store and the far end of each worker, on the thread of pawl_sim. A dead worker gets no further than
- * its next point: its engine is told to stop, and its verbs fail. */
+ * Owns nothing. Called by the clock, the store and the remote service of each worker, on the thread of pawl_sim. A dead worker gets no further than its
+ * next point: its engine is stopped, and its verbs fail. */
 #include "sim/sim.h"
 
 enum { DEPTH = 3, POINTS_MAX = 1000000 };

@@ -1,8 +1,8 @@
-/* promises.h - what is held against every world. A report counts how often each was checked. */
+/* promises.h - the promises that are checked in every world. A report counts how often each was checked. */
 #ifndef SIM_PROMISES_H
 #define SIM_PROMISES_H
 
-/* X(NAME, its number, what it says) */
+/* X(NAME, its number, its text) */
 #define PROMISES(X) \
     X(E1, "E1", "no command is performed before the entry that asks for it is durable") \
     X(E4, "E4", "no command is performed by a run's holder once its receipt is stored") \

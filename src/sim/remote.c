@@ -1,7 +1,7 @@
-/* remote.c - the far end: effects happen here, are counted, and are asked whether they may.
+/* remote.c - the remote service: effects happen here, are counted, and are checked.
  *
- * Owns the answers that are on their way. Called by the engines as their handler, and by client.c and workers.c; on the thread of pawl_sim. What
- * the far end has done stays done, whatever becomes of the worker. */
+ * Owns the replies that are on their way. Called by the engines as their handler, and by client.c and workers.c; on the thread of pawl_sim. What it has
+ * done stays done, whatever happens to the worker. */
 #include "engine/child/child.h"
 #include "engine/run/run.h"
 #include "sim/sim.h"
@@ -61,7 +61,7 @@ static void attempt_check(world *w, const worker *k, sim_run *y, const sim_comma
         sim_holds(w, PROMISE_E5_ONCE, d->performed == 0, y, d->id, "%s: it is of class once, and performed twice", d->id);
 }
 
-/* What undoes a command knows what that came to. */
+/* An inverse receives the receipt of its command. */
 static void inverse_args_check(world *w, sim_run *y, const sim_command *d, const pawl_job *job)
 {
     const char *slash = strchr(d->id, '/'), *local = pawl_value_string(pawl_value_get(job->args, "id"));
@@ -88,7 +88,7 @@ static void inverse_args_check(world *w, sim_run *y, const sim_command *d, const
     arena_free(&mem);
 }
 
-/* What whoever knows the machine has against it. */
+/* The setup's own invariant (`performed`). */
 static void setup_performed(world *w, const sim_run *y, const sim_command *d, const pawl_job *job)
 {
     const char *oracle = "own";
@@ -108,7 +108,7 @@ static bool never(const pawl_job *job)
 
 static void nothing(const pawl_job *job) { (void)job; }
 
-/* A text made of effect and arguments. */
+/* A text made from effect and arguments. */
 static pawl_code reply_default(const pawl_job *job, pawl_reply *reply, const sim_command *d)
 {
     buf b;
@@ -169,7 +169,7 @@ static void late_reply_put(world *w, const worker *k, sim_run *y, sim_command *d
     trace_line(w, k, "%s: the answer is to come by mail", d->id);
 }
 
-/* A worker has handed it to a thread that will call its handler. */
+/* A worker has given it to a thread that will call its handler. */
 static bool is_out(const world *w, const sim_run *y, const char *id)
 {
     for (unsigned i = 0; i < w->nworkers; i++) {
@@ -192,7 +192,7 @@ bool remote_outcome(world *w, const sim_run *y, const sim_command *d, buf *out)
     } else if (d->failed) {
         buf_text(out, "{\"failed\":\"it did not work\"}");
     } else if (w->depth > 1 || is_out(w, y, d->id)) {
-        return false;           /* another worker stands still somewhere, perhaps right before it; or has a thread that will come to it */
+        return false;           /* another worker is stopped right before it, or has a thread that will come to it */
     } else {
         buf_text(out, "\"again\"");
     }
@@ -228,7 +228,7 @@ bool late_reply_send(world *w)
                             .value = { l.of->reply, l.of->reply_size } };
         pawl_err err = { PAWL_OK, "" };
 
-        if (l.at_ms > w->now || (l.run->st == NULL && !w->calm))        /* a run that is gone may be begun again, with another life */
+        if (l.at_ms > w->now || (l.run->st == NULL && !w->calm))        /* a run that was lost may be started again with another life */
             continue;
         buf_text(&name, "mail-");
         buf_uint(&name, l.no);
@@ -293,14 +293,14 @@ static pawl_code act(world *w, worker *k, sim_run *y, sim_command *d, const pawl
         trace_line(w, k, "%s: its answer is lost", d->id);
         return pawl_reply_fail(reply, PAWL_TRANSIENT, "the line went dead");
     }
-    if (rc >= 0 && !is_limited(entry_limits(entry)) && entry_limits(entry)->cls != PAWL_PURE) {      /* what is pure may not be durable yet (G9) */
+    if (rc >= 0 && !is_limited(entry_limits(entry)) && entry_limits(entry)->cls != PAWL_PURE) {      /* a pure command may not be durable yet (G9) */
         d->replied_to = k;
         d->replied_life = k->life;
     }
     return rc;
 }
 
-/* An effect that finds out what came of another. */
+/* The effect that finds out the outcome of another one. */
 static pawl_code find_out(world *w, const sim_run *y, const sim_command *d, pawl_reply *reply)
 {
     pawl_code rc = PAWL_TRANSIENT;

@@ -1,4 +1,6 @@
-/* rules.c - what is held against agents beside all that holds for any machine: the messages, the permissions, the budget. */
+/* rules.c - checks of agents besides those of any machine: messages, permissions, budget.
+ *
+ * Called by agents.c, on the thread of pawl_sim. */
 #include "sim/agents.h"
 
 #include <string.h>
@@ -30,13 +32,13 @@ static bool PAWL_PRINTF(2, 3) wrong(pawl_err *err, const char *fmt, ...)
 
 /* ---- messages (A4) ------------------------------------------------------------------------------------------- */
 
-typedef struct talk_look {      /* the calls of the last answer, and how many of them have their result */
+typedef struct talk_look {      /* the calls of the last answer, and how many have a result */
     const pawl_value *answer;
     size_t given;
     size_t at;
 } talk_look;
 
-/* The call of `answer` with that number; NULL: it has no more. */
+/* The n-th call of `answer`; NULL: there are fewer. */
 static const pawl_value *call_numbered(const pawl_value *answer, size_t number)
 {
     pawl_iter it = pawl_iter_of(pawl_value_get(answer, "content"));
@@ -68,7 +70,7 @@ static bool blocks_well(const pawl_value *m, const char *role, pawl_err *err)
     return true;
 }
 
-/* One message more; what is said before all calls have their results is what no provider takes. */
+/* Checks one more message; providers refuse a message before all calls have results. */
 static bool message_well(talk_look *k, const pawl_value *m, pawl_err *err)
 {
     const char *role = text_of(m, "role");
@@ -93,7 +95,7 @@ static bool message_well(talk_look *k, const pawl_value *m, pawl_err *err)
     return blocks_well(m, role, err);
 }
 
-/* `whole`: nothing is open. */
+/* `whole`: no call may be open. */
 static bool messages_well(const pawl_value *messages, bool whole, pawl_err *err)
 {
     pawl_iter it = pawl_iter_of(messages);
@@ -119,7 +121,7 @@ static pawl_mode mode_in(pawl_state *st, pawl_mode most)
     return told != PAWL_MODE_NONE && told < m ? told : m;
 }
 
-/* By rules and mode alone: hooks may add to that, and never take away a deny. */
+/* By rules and mode only: hooks may deny more, but never undo a deny. */
 static bool call_allowed(agents *a, pawl_state *st, const pawl_agent_tool *tool, const pawl_value *args, pawl_err *err)
 {
     const pawl_value *why = pawl_value_get(args, "decision"), *digest = pawl_value_get(why, "digest");
@@ -147,7 +149,7 @@ static bool call_allowed(agents *a, pawl_state *st, const pawl_agent_tool *tool,
     return true;
 }
 
-/* Each call when it leaves: later rules and mode may be others. */
+/* Each call when it starts, since rules and mode may change later. */
 static bool calls_allowed(agents *a, pawl_state *st, const pawl_agent *of, pawl_err *err)
 {
     const size_t n = pawl_state_commands(st);
@@ -186,7 +188,7 @@ static bool caps_hold(const pawl_state *st, pawl_err *err)
            within("millionths", s.caps.micros, s.used.micros, s.reserved.micros, err);
 }
 
-/* By counting what really left, of a run with all its children. */
+/* Counts the requests that were really sent, of a run with all its children. */
 static bool requests_counted(agents *a, const pawl_job *job, pawl_err *err)
 {
     const uint64_t one = mark_of("request", job->id, NULL);

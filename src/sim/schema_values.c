@@ -1,4 +1,6 @@
-/* schema_values.c - values by their schema: what a person would answer, and what a model gives a tool. */
+/* schema_values.c - values for a schema: answers of people, and inputs that models give tools.
+ *
+ * Pure; called by answers.c and model.c. */
 #include "sim/sim.h"
 
 #include <string.h>
@@ -7,12 +9,12 @@ enum { ITEMS_MAX = 64, LENGTH_MAX = 4096, SOME = 3 };
 
 static void fit_any(buf *b, const pawl_value *schema, rng *c, const char *name, int depth);
 
-/* Of `n`: any by chance, else the first. */
+/* One of `n`: random, or without `c` the first. */
 static uint64_t one_of(rng *c, uint64_t n) { return c == NULL ? 0 : rng_below(c, n); }
 
 /* ---- objects ---------------------------------------------------------------------------------------------- */
 
-/* Among the first `n` that are. */
+/* Whether it is among the first `n` required ones. */
 static bool is_required(const pawl_value *schema, const char *name, size_t n)
 {
     pawl_iter it = pawl_iter_of(pawl_value_get(schema, "required"));
@@ -33,7 +35,7 @@ static void member(buf *b, const pawl_value *schema, const char *name, bool *mor
     fit_any(b, pawl_value_get(pawl_value_get(schema, "properties"), name), c, name, depth + 1);
 }
 
-/* What is required, and by chance some of the rest. */
+/* Required members, and by chance some of the others. */
 static void fit_object(buf *b, const pawl_value *schema, rng *c, int depth)
 {
     pawl_iter it = pawl_iter_of(pawl_value_get(schema, "required"));
@@ -70,7 +72,7 @@ static void fit_array(buf *b, const pawl_value *schema, rng *c, int depth)
     buf_char(b, ']');
 }
 
-/* What such a thing is called elsewhere: paths, commands and addresses, harmless and not. */
+/* Typical texts by member name: paths, commands and addresses, harmless and harmful. */
 static const char *word_for(const char *name, rng *c)
 {
     static const char *const paths[] = { "a.txt", "src/b.c", "notes/x.md", "../up.txt", "/etc/passwd", "~/.ssh/id" };

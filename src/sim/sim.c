@@ -1,4 +1,6 @@
-/* sim.c - a seed becomes a world: first without trouble, so that it is known how everything ends, then with it. */
+/* sim.c - runs the world of a seed: first without faults, so that the expected end is known, then with faults.
+ *
+ * Called by pawl_sim(); everything is on its thread. */
 #include "sim/sim.h"
 
 #include <stdlib.h>
@@ -38,14 +40,14 @@ static pawl_code auditor_make(world *w)
 static void auditor_end(world *w)
 {
     if (w->auditor != NULL) {
-        w->auditor->m = NULL;           /* they are the world's */
+        w->auditor->m = NULL;           /* they belong to the world */
         w->auditor->nmore = 0;
     }
     pawl_engine_free(w->auditor);
     w->auditor = NULL;
 }
 
-/* The one that loads runs as a worker would dies with the workers: it remembers what the store has lost. */
+/* The engine that loads runs like a worker also dies: it remembers what the store has lost. */
 static void world_power_cut(world *w)
 {
     power_cut(w);
@@ -54,7 +56,7 @@ static void world_power_cut(world *w)
         sim_nomem(w);
 }
 
-/* Some kinds of trouble hide others: each seed leaves some out, and does more of some. */
+/* Some faults hide others: each seed omits some kinds, and has more of others. */
 static void mix(world *w)
 {
     pawl_sim_trouble *t = &w->t;
@@ -143,7 +145,7 @@ static void world_end(world *w)
 
 /* ---- both of them -------------------------------------------------------------------------------------- */
 
-/* How everything ends when nothing goes wrong. */
+/* How everything ends without faults. */
 static pawl_code undisturbed(world *w, const pawl_sim_setup *setup, uint64_t seed, pawl_sim_report *report)
 {
     pawl_code rc = world_begin(w, setup, seed, true, report);

@@ -20,72 +20,72 @@ enum { SIM_WORKERS_MAX = 8, SIM_RUNS_MAX = 512, SIM_EFFECTS_MAX = 1024, SIM_MACH
 
 typedef struct rng { uint64_t at; } rng;
 
-typedef struct sim_command {           /* a command, as the journal and the far end know it */
+typedef struct sim_command {           /* a command, as the journal and the remote service know it */
     struct sim_command *next;
     uint32_t hash;
-    bool durable;               /* it stands in the store */
-    bool own;                   /* a sleep or a child: the engine's own, nobody performs it */
+    bool durable;               /* it is stored */
+    bool own;                   /* a sleep or a child: performed by the engine */
     bool has_inverse;
-    bool failed;                /* its handler says that it fails for good */
-    bool done;                  /* its receipt says so */
+    bool failed;                /* its handler has reported a final failure */
+    bool done;                  /* its receipt says that it is done */
     bool undone;                /* its inverse was issued */
-    uint32_t receipts;          /* in the store */
+    uint32_t receipts;          /* number in the store */
     uint32_t performed;
-    uint64_t attempts;          /* a bit for each that was made, the ones that the far end refused among them */
-    const struct worker *replied_to;        /* the worker that has its reply, in this life of it; NULL: none */
+    uint64_t attempts;          /* a bit for each attempt, including refused ones */
+    const struct worker *replied_to;        /* the worker (in this life) that has its reply; NULL: none */
     unsigned replied_life;
-    uint32_t cleared;           /* attempts before somebody had it performed again */
+    uint32_t cleared;           /* attempts before a person had it performed again */
     int64_t first_ms;           /* of its first attempt */
     int64_t due_ms;             /* of a sleep */
-    int64_t rest_until_ms;      /* its back-off lasts until then; 0: none */
+    int64_t rest_until_ms;      /* end of its back-off; 0: none */
     uint64_t rest_fence;        /* of the holder whose attempt failed */
     unsigned rest_faults;       /* verbs that had failed for that worker by then */
-    bool rest_handed_on;        /* that holder let the run go in good order, so the next one knows of the back-off */
+    bool rest_handed_on;        /* that holder released the run properly, so the next one knows of the back-off */
     struct { char hex[HASH_HEX + 1]; } args;
-    char *reply;                /* what it came to; NULL: nothing yet, or it failed */
+    char *reply;                /* its reply; NULL: none yet, or it failed */
     size_t reply_size;
     char id[];
 } sim_command;
 
-typedef struct sim_answer { struct sim_answer *next; int64_t at_ms; size_t size; char id[]; } sim_answer;     /* that was left for a wait */
+typedef struct sim_answer { struct sim_answer *next; int64_t at_ms; size_t size; char id[]; } sim_answer;     /* an answer that was left for a wait */
 
-typedef struct sim_run {          /* a run, as everybody outside of it knows it */
+typedef struct sim_run {          /* a run, as the outside knows it */
     char id[RUN_BYTES_MAX + 1];
-    bool child;                 /* begun by another: nobody from outside begins, signals or calls it off */
+    bool child;                 /* started by another run: clients do not start, signal or cancel it */
     const char *input;
     uint64_t seed;
-    struct world *of;           /* once it is loaded */
-    buf blob;                   /* the one that was read last */
-    pawl_state *st;             /* what is durable, folded from the base; NULL: nothing is */
-    size_t nrecords;            /* of the open superstep, that are folded */
+    struct world *of;           /* set once it is loaded */
+    buf blob;                   /* the last one that was read */
+    pawl_state *st;             /* the durable state, folded from the base; NULL: nothing is durable */
+    size_t nrecords;            /* folded records of the open superstep */
     sim_command *commands;
     sim_answer *answers;
-    bool begun;                 /* the client knows that it is */
-    bool cancel, called_off;    /* it is to be; the client knows that it is */
+    bool begun;                 /* the client knows that it has started */
+    bool cancel, called_off;    /* it should be canceled; the client knows that it is */
     int64_t cancel_ms;
-    size_t signals;             /* that were left for it */
-    unsigned signaled_round;    /* in which round without trouble the last one was */
+    size_t signals;             /* number that was left for it */
+    unsigned signaled_round;    /* the calm round of the last one */
     bool marred;
-    struct { int64_t ready_ms; unsigned count; } passed;        /* since when it could go on, 0: it cannot, or is served; appends of others since then */
-    uint64_t unknown_fence;     /* of a lease that its worker does not know of; 0: none */
-    char undone_id[ID_BYTES_MAX + 1];       /* of the command whose inverse was issued last; "": none was */
-    uint8_t status;             /* how it ends undisturbed, */
-    char *json;                 /* and with what */
+    struct { int64_t ready_ms; unsigned count; } passed;        /* could continue since (0: cannot, or was served); appends of others */
+    uint64_t unknown_fence;     /* of a lease that its worker does not know; 0: none */
+    char undone_id[ID_BYTES_MAX + 1];       /* the last command whose inverse was issued; "": none */
+    uint8_t status;             /* its final status without faults */
+    char *json;                 /* and its final state */
     size_t json_size;
 } sim_run;
 
-typedef struct late_reply { int64_t at_ms; sim_run *run; sim_command *of; unsigned no; } late_reply;     /* an answer that is on its way */
+typedef struct late_reply { int64_t at_ms; sim_run *run; sim_command *of; unsigned no; } late_reply;     /* a reply that is on its way */
 
-typedef struct stale_receipt { uint64_t no; const sim_run *run; const char *id; } stale_receipt;     /* a delivery, for an earlier life of the run */
+typedef struct stale_receipt { uint64_t no; const sim_run *run; const char *id; } stale_receipt;     /* a delivery for an earlier life of the run */
 
 struct world;
 typedef struct worker {
     struct world *w;
-    pawl_engine *e;             /* NULL: to be made */
+    pawl_engine *e;             /* NULL: to be created */
     char name[SIM_OWNER_BYTES];
     unsigned number, life;
     bool dead, active, working; /* working: in pawl_work */
-    unsigned left;              /* points until it is told to stop */
+    unsigned left;              /* points until it is stopped */
     unsigned faults;            /* verbs of its store that failed */
 } worker;
 
@@ -99,24 +99,24 @@ typedef struct world {
     pawl_machine *m, *more[SIM_MACHINES_MAX];
     unsigned nmore;
     pawl_store *store;
-    char path[SIM_PATH_BYTES];  /* of a store in SQLite; "": it is in memory */
-    unsigned generation;        /* of its file */
-    pawl_handler_fn *handler;   /* of every effect of the workers */
-    void (*rival)(struct world *w, const worker *k);    /* another worker has a turn */
+    char path[SIM_PATH_BYTES];  /* of a SQLite store; "": in memory */
+    unsigned generation;        /* number of its file */
+    pawl_handler_fn *handler;   /* for all effects of the workers */
+    void (*rival)(struct world *w, const worker *k);    /* gives another worker a turn */
     void (*power_cut)(struct world *w);
-    pawl_engine *auditor;       /* loads runs as a worker would, and nothing goes wrong with it */
-    rng rand, again;            /* `again`: of what was added later, so that a seed keeps its course */
+    pawl_engine *auditor;       /* loads runs like a worker, without faults */
+    rng rand, again;            /* `again`: for later additions, so that old seeds keep their course */
     int64_t now;
-    bool calm;                  /* no trouble any more */
-    bool plain;                 /* never was: the undisturbed one */
-    bool over;                  /* an oracle failed, or memory did */
+    bool calm;                  /* no more faults */
+    bool plain;                 /* without faults from the beginning */
+    bool over;                  /* an oracle failed, or there was no memory */
     pawl_durability durability; /* of the workers */
-    bool lost_writes;                /* a power cut took something back */
+    bool lost_writes;                /* a power cut has undone writes */
     pawl_err err;
     buf trace;
     worker workers[SIM_WORKERS_MAX];
     unsigned nworkers, depth;
-    unsigned round;             /* without trouble; 0: there is some */
+    unsigned round;             /* number of the calm round; 0: not calm yet */
     sim_run runs[SIM_RUNS_MAX];
     unsigned nruns;
     char *effects[SIM_EFFECTS_MAX];
@@ -126,9 +126,9 @@ typedef struct world {
     unsigned late_no;
     stale_receipt *stale;
     size_t nstale, stale_cap;
-    const sim_run *starting;      /* whose seed is drawn next */
-    pawl_step *look, *look_specs;       /* of the entries that are read; of specs in a state */
-    write_record *first, *last;        /* what was written since the world began, where it may be forgotten */
+    const sim_run *starting;      /* the run whose seed is drawn next */
+    pawl_step *look, *look_specs;       /* for entries that are read; for specs in a state */
+    write_record *first, *last;        /* what was written, if it can be lost */
     size_t nwrites, nsafe;
 } world;
 
@@ -138,18 +138,18 @@ uint64_t rng_draw(rng *c);
 uint64_t rng_below(rng *c, uint64_t n);
 uint64_t sim_draw(world *w);
 uint64_t sim_below(world *w, uint64_t n);
-bool sim_happens(world *w, unsigned of_thousand);   /* never when it is calm */
-void trace_line(world *w, const worker *k, const char *fmt, ...) PAWL_PRINTF(3, 4);    /* a line of the trace; k NULL: nobody's */
-/* Counts that the promise was checked; when it does not hold, the world is over. The first one counts. `y` and `id` may be NULL. */
+bool sim_happens(world *w, unsigned of_thousand);   /* never in a calm world */
+void trace_line(world *w, const worker *k, const char *fmt, ...) PAWL_PRINTF(3, 4);    /* a line of the trace; k NULL: of no worker */
+/* Counts a check of the promise; if it does not hold, the world ends. Only the first failure counts. `y` and `id` may be NULL. */
 bool sim_holds(world *w, sim_promise p, bool holds, const sim_run *y, const char *id, const char *fmt, ...) PAWL_PRINTF(6, 7);
-/* The same of a promise of the setup's own; `name` is static. */
+/* The same for a promise of the setup; `name` is static. */
 void oracle_failed(world *w, const char *name, const sim_run *y, const char *id, const char *fmt, ...) PAWL_PRINTF(5, 6);
 void sim_nomem(world *w);
 sim_run *sim_run_find(world *w, const char *run);         /* NULL: none */
 pawl_machine *machine_of(world *w, const char *name);
 sim_command *command_find(world *w, sim_run *y, const char *id, bool make);
 sim_command *command_local(world *w, sim_run *y, const char *id);    /* by its id without run and life; NULL: none */
-void effect_register(world *w, const char *name, size_t size);     /* all workers are given a handler for it */
+void effect_register(world *w, const char *name, size_t size);     /* all workers get a handler for it */
 void handler_give(world *w, worker *k, const char *name);
 
 /* ---- points.c --------------------------------------------------------------------------------------- */
@@ -162,20 +162,20 @@ pawl_code machines_lend(world *w, pawl_engine *e);
 void worker_stop(world *w, worker *k);
 void rival_turn(world *w, const worker *k);
 void trouble_phase(world *w);
-void calm_phase(world *w);                       /* until every run is over, or it is clear that one never will be */
+void calm_phase(world *w);                       /* until every run has ended, or it is clear that one never will */
 
 /* ---- store.c, writes.c ------------------------------------------------------------------------------- */
 
-pawl_store *worker_store(worker *k);          /* NULL: no memory. k->w->auditor's has no worker: see there */
+pawl_store *worker_store(worker *k);          /* NULL: no memory. That of k->w->auditor has no worker */
 pawl_store *plain_store(world *w);
-pawl_store *store_connect(world *w);          /* one more connection, if it is in SQLite; else an empty store */
-bool store_begin(world *w, uint64_t seed);    /* the store of a world, empty; false: w->err says why */
+pawl_store *store_connect(world *w);          /* a further connection to SQLite; else an empty store */
+bool store_begin(world *w, uint64_t seed);    /* the empty store of a world; false: see w->err */
 void store_end(world *w);
 
 typedef enum write_kind { WRITE_CREATE, WRITE_CLAIM, WRITE_RENEW, WRITE_RELEASE, WRITE_APPEND, WRITE_MARK, WRITE_DELIVER, WRITE_PRUNE,
     WRITE_REMOVE } write_kind;
 
-struct write_record {                  /* a verb, and all that it was given */
+struct write_record {                  /* a verb with all its arguments */
     write_record *next;
     write_kind kind;
     arena mem;
@@ -197,19 +197,18 @@ void power_cut(world *w);
 /* ---- remote.c: where effects happen ------------------------------------------------------------------ */
 
 pawl_handler_fn remote_act;                    /* its arg is the worker */
-/* What the far end knows of it, as who is asked about a doubt answers: {"done":V}, {"failed":TEXT} or "again". False: it may
- * still be on its way, and nobody can say. */
+/* The outcome as the remote service knows it, in the form of an answer: {"done":V}, {"failed":TEXT} or "again". False: it may still be on its way. */
 bool remote_outcome(world *w, const sim_run *y, const sim_command *d, buf *out);
-bool late_reply_send(world *w);                 /* one that is due is left in the store; false: none was */
+bool late_reply_send(world *w);                 /* stores one that is due; false: none was */
 
 /* ---- oracle.c: what is durable ------------------------------------------------------------------------ */
 
-void sim_run_created(world *w, pawl_bytes base); /* a run that another has begun */
-void sim_run_follow(world *w, sim_run *y);      /* what the store has more of it is folded */
-void sim_run_refold(world *w, sim_run *y);      /* and is folded anew */
+void sim_run_created(world *w, pawl_bytes base); /* a run that another run has started */
+void sim_run_follow(world *w, sim_run *y);      /* folds what the store has beyond it */
+void sim_run_refold(world *w, sim_run *y);      /* folds it again from the base */
 void sim_run_answered(world *w, sim_run *y, const pawl_delivery *d);     /* an answer was left for it */
 pawl_loader sim_run_loader(world *w, sim_run *y);
-bool sim_run_settled(world *w, sim_run *y);     /* over, or nobody will say anything to it */
+bool sim_run_settled(world *w, sim_run *y);     /* it has ended, or nobody will send it anything */
 void sim_run_free(world *w, sim_run *y);
 
 /* ---- checks.c: what has to hold of one write or attempt ------------------------------------------------ */
@@ -218,33 +217,33 @@ void sleep_check(world *w, sim_run *y, const sim_command *d, const item *it);
 void answer_check(world *w, sim_run *y, const item *it);
 void inverse_check(world *w, sim_run *y, const item *it);
 void stale_receipts_check(world *w, sim_run *y, const pawl_append *a);       /* after it was stored: E16 */
-int64_t first_timer_ms(world *w, const sim_run *y);    /* 0: it has none */
+int64_t first_timer_ms(world *w, const sim_run *y);    /* 0: none */
 void timers_check(world *w, sim_run *y);        /* after a write: E9 */
-/* `before`: their heads before the claim, with rc (S2). */
+/* `before`: their heads before the claim, and their codes (S2). */
 void claims_check(world *w, const char *owner, const pawl_claim *before, const pawl_claim *all, size_t n);
 void holder_check(world *w, const worker *k, const sim_run *y, const pawl_job *job);    /* S2 */
 void attempt_number_check(world *w, const sim_run *y, sim_command *d, const pawl_job *job, const pawl_limits *limits);
-void backoff_begin(world *w, const worker *k, sim_command *d, const pawl_job *job, const pawl_limits *limits);     /* its attempt failed */
-void backoffs_handed_on(const worker *k, sim_run *y, uint64_t fence);       /* the holder of that fence let the run go */
+void backoff_begin(world *w, const worker *k, sim_command *d, const pawl_job *job, const pawl_limits *limits);     /* its attempt has failed */
+void backoffs_handed_on(const worker *k, sim_run *y, uint64_t fence);       /* the holder of that fence has released the run */
 
 /* ---- fairness.c, judge.c, compare.c: what has to hold of a run ------------------------------------------------------ */
 
-void run_served(sim_run *y);                     /* a step, an attempt, or nothing to be done */
+void run_served(sim_run *y);                     /* a step, an attempt, or nothing to do */
 void fairness_check(world *w, const worker *k, const pawl_append *all, size_t n);
 void sim_run_audit(world *w, sim_run *y);       /* K6 */
-void sim_run_snapshot_check(world *w, sim_run *y);       /* K6, too */
-void sim_run_judge(world *w, sim_run *y);       /* all that has to hold at the end */
-/* Where two states of one run differ; NULL: nowhere. */
+void sim_run_snapshot_check(world *w, sim_run *y);       /* K6 */
+void sim_run_judge(world *w, sim_run *y);       /* the checks at the end */
+/* The first difference of two states of one run; NULL: none. */
 const char *states_differ(pawl_state *a, pawl_state *b);
 
 /* ---- client.c, answers.c --------------------------------------------------------------------------------- */
 
-bool client_acts(world *w, worker *k);      /* false: there is nothing to be said */
+bool client_acts(world *w, worker *k);      /* false: nothing to do */
 const char *answer_to(world *w, const pawl_wait *wait, buf *room);      /* NULL: nobody answers it */
 
 /* ---- schema_values.c --------------------------------------------------------------------------------------- */
 
-/* A value that fits `schema`, as JSON, as far as the plain keywords say it; the plainest one, or one of many by `c`. */
+/* A value for `schema` as JSON, by the simple keywords; the simplest one, or a random one by `c`. */
 void schema_value(buf *b, const pawl_value *schema, rng *c);
 
 #endif

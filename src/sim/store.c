@@ -1,7 +1,7 @@
-/* store.c - the one store of a world, and the handles on it, through which verbs fail, before or after they were carried out.
+/* store.c - the store of a world, and the handles on it, through which verbs fail before or after they took effect.
  *
- * Owns the handles, and the connection of each to a store in SQLite. Called by the engines through the verbs, and by sim.c; on the thread of
- * pawl_sim. What a verb wrote is recorded (writes.c), folded (oracle.c) and checked (checks.c) before the worker hears of it. */
+ * Owns the handles, and the SQLite connection of each. Called by the engines through the verbs, and by sim.c; on the thread of pawl_sim. A write is
+ * recorded (writes.c), folded (oracle.c) and checked (checks.c) before the worker gets its result. */
 #include "sim/sim.h"
 
 #include <stdio.h>
@@ -10,9 +10,9 @@
 typedef struct handle {
     pawl_store store;
     world *w;
-    worker *k;                  /* NULL: nothing goes wrong with it */
-    pawl_store *own;            /* its connection, where the store is in SQLite; else NULL: it shares the world's */
-    arena texts;                /* of the heads that were asked for last */
+    worker *k;                  /* NULL: a handle without faults */
+    pawl_store *own;            /* its SQLite connection; NULL: it shares the world's store */
+    arena texts;                /* of the heads that were returned last */
 } handle;
 
 static handle *handle_of(pawl_store *s) { return (handle *)(void *)s; }
@@ -57,7 +57,7 @@ static pawl_code after(handle *h, const char *verb, const char *run, pawl_code r
     return point(h->k) ? rc : fail(err, PAWL_IO, "%s: %s: the worker is dead", run != NULL ? run : "the store", verb);
 }
 
-/* Texts of a head are lent until the next call on this handle, and other handles may be called before. */
+/* Texts of a head are lent until the next call on this handle, but other handles may be called before. */
 static bool head_kept(handle *h, pawl_head *head)
 {
     head->owner = arena_text(&h->texts, head->owner);
@@ -117,7 +117,7 @@ static write_record create_record(pawl_bytes base, const pawl_beginning *with)
     return one;
 }
 
-/* It was claimed and written to in the transaction that created it. */
+/* It was claimed and written in the transaction that created it. */
 static void begun_follow(handle *h, pawl_beginning *with)
 {
     sim_run *y = with->first == NULL ? NULL : sim_run_find(h->w, with->first->run);
@@ -159,9 +159,9 @@ static pawl_code sim_create(pawl_store *s, pawl_bytes base, pawl_beginning *with
     return after(h, "create", NULL, rc, true, err);
 }
 
-enum { CLAIMS_MAX = 32 };       /* more at once are not looked at */
+enum { CLAIMS_MAX = 32 };       /* more claims at once are not checked */
 
-/* The texts are of the oracle's own handle, and live until it is asked for a head again: only whether there is an owner is kept, and his name. */
+/* Texts belong to the oracle's handle until it reads another head: only the owner's name is copied. */
 static void heads_before(world *w, const pawl_claim *all, pawl_claim *to, char (*owners)[SIM_OWNER_BYTES], size_t n)
 {
     for (size_t i = 0; i < n && i < CLAIMS_MAX; i++) {
@@ -173,7 +173,7 @@ static void heads_before(world *w, const pawl_claim *all, pawl_claim *to, char (
     }
 }
 
-/* The store holds it for a worker that does not know it: a claim that seemed to fail, or a release that failed. */
+/* The store has a lease of which the worker does not know: a claim that seemed to fail, or a failed release. */
 static void lease_unknown(world *w, const char *run, uint64_t fence)
 {
     sim_run *y = sim_run_find(w, run);
@@ -256,13 +256,13 @@ static bool any_released(const pawl_append *all, size_t n)
     return false;
 }
 
-/* More often than of other calls: the worker is to find out whose the run is now (S2). */
+/* More often than for other verbs: the worker must find out who holds the run (S2). */
 static bool release_is_unsure(world *w)
 {
     return !w->calm && rng_below(&w->again, 1000) < (uint64_t)w->t.unsure * 5;
 }
 
-/* All of it is there, or none is: what was torn was dropped by the store. */
+/* All or nothing: the store drops a torn write. */
 static pawl_code sim_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err)
 {
     handle *h = handle_of(s);
@@ -441,7 +441,7 @@ static bool see_due(void *ctx, const pawl_head *head)
     return l->fn(l->ctx, head);
 }
 
-/* From the beginning of the order: nothing that is due stands before the first that is listed. */
+/* From the first row of the order: no due run precedes the first that is listed. */
 static void first_due_check(world *w, const due_list *l)
 {
     pawl_head head;

@@ -1,13 +1,13 @@
-/* workers.c - workers take turns: a turn of one may stand inside a turn of another, between any two of its actions.
+/* workers.c - the turns of workers; a turn of one may happen inside a turn of another, between any two actions.
  *
- * Owns the engines of the workers. Called by sim.c, and by points.c through w->rival; on the thread of pawl_sim. A worker that is dead has no
- * engine after its turn, and gets a new one, with a new name, at its next. */
+ * Owns the engines of the workers. Called by sim.c, and by points.c through w->rival; on the thread of pawl_sim. A dead worker has no engine after its
+ * turn, and gets a new one with a new name at the next. */
 #include "sim/sim.h"
 
 #include <string.h>
 
 enum { PORTIONS = 50, PORTION_POINTS = 60, CALM_POINTS = 5000, CALM_ROUNDS = 400, QUIET_ROUNDS = 2, CALM_PHASE_POINTS = 100000, TAIL_BYTES = 256,
-       BLOB_BYTES = 24, THREADS_MAX = 4 };         /* so that much stands apart */
+       BLOB_BYTES = 24, THREADS_MAX = 4 };         /* a larger value becomes a blob */
 
 /* ---- what an engine takes for the system ------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ static void sleep_until(void *ctx, int64_t time_ms)
         k->w->now = time_ms;
 }
 
-/* A run's seed is part of its end, and drawn with its life: it has to be the same in both worlds. */
+/* The seed of a run affects its result and is drawn with its life: it must be the same in both worlds. */
 static bool drawn(void *ctx, uint64_t out[2])
 {
     world *w = ((worker *)ctx)->w;
@@ -49,7 +49,7 @@ pawl_code machines_lend(world *w, pawl_engine *e)
 
         if ((rc = pawl_engine_add(e, m, &w->err)) == PAWL_OK)
             continue;
-        while (++i < w->nmore)          /* that one was taken, in any case */
+        while (++i < w->nmore)          /* that one was taken in any case */
             w->more[i - 1] = w->more[i];
         w->nmore--;
     }
@@ -98,7 +98,7 @@ void worker_stop(world *w, worker *k)
     (void)w;
     if (e == NULL)
         return;
-    e->m = NULL;                /* they are the world's */
+    e->m = NULL;                /* they belong to the world */
     e->nmore = 0;
     pawl_engine_free(e);
     k->e = NULL;
@@ -217,7 +217,7 @@ void calm_phase(world *w)
         next = w->store->verbs->next_due(w->store);
         quiet = w->report->appends == appends ? quiet + 1 : 0;
         appends = w->report->appends;
-        if (next > w->now && (next < w->now + w->t.lease_ms || quiet > QUIET_ROUNDS))     /* every lease has run out: it is a timer, however far away */
+        if (next > w->now && (next < w->now + w->t.lease_ms || quiet > QUIET_ROUNDS))     /* all leases have expired: it is a timer, however late */
             w->now = next;
         else
             w->now += w->t.lease_ms;

@@ -1,7 +1,7 @@
-/* world.c - chance, the trace, the failure of an oracle, and what all files of a world look up: its runs, machines and effects.
+/* world.c - random choices, the trace, failures of oracles, and look-up of runs, machines and effects.
  *
- * Owns the trace and the list of effects. Called by all files of the simulator, on the thread of pawl_sim. After the first failure
- * every worker is dead and nothing more is traced as one. */
+ * Owns the trace and the list of effects. Called by all files of the simulator, on the thread of pawl_sim. After the first failure every worker is dead
+ * and no further failure is recorded. */
 #include "sim/sim.h"
 
 #include <assert.h>
@@ -200,7 +200,7 @@ void effect_register(world *w, const char *name, size_t size)
         if (strlen(w->effects[i]) == size && memcmp(w->effects[i], name, size) == 0)
             return;
     if (w->neffects == SIM_EFFECTS_MAX)
-        return;                 /* nobody performs it: the run is stuck, which is told */
+        return;                 /* nobody performs it: the run is stuck, which is reported */
     if ((copy = mem_new(&w->alloc, size + 1)) == NULL) {
         sim_nomem(w);
         return;

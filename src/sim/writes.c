@@ -1,7 +1,7 @@
-/* writes.c - every write to the store of a world, as long as a power cut may take it back; and what such a cut leaves.
+/* writes.c - keeps every write to the store of a world that a power cut may still undo, and simulates power cuts.
  *
- * Owns the records. Called by store.c for each verb that writes, and by points.c for a power cut; on the thread of pawl_sim. The same verbs
- * with the same arguments at the same times end the same, so a store is made anew from the records that are kept. */
+ * Owns the records. Called by store.c for each verb that writes, and by points.c for a power cut; on the thread of pawl_sim. The same verbs with the
+ * same arguments at the same times have the same results, so the store is rebuilt from the records that are kept. */
 #include "pawl/store.h"
 #include "sim/db_file.h"
 #include "sim/sim.h"
@@ -73,7 +73,7 @@ static void all_copied(arena *a, write_record *to)
     }
 }
 
-/* Kept only where a power cut may take it back. Now and then all so far reaches the disk. */
+/* Kept only if a power cut may undo it. Now and then everything reaches the disk. */
 void write_log(world *w, write_record what)
 {
     write_record *one;
@@ -115,7 +115,7 @@ void writes_free(world *w)
     w->first = w->last = NULL;
 }
 
-/* The same verbs with the same arguments at the same times end the same; what some of them refused, they refuse again. */
+/* Repeated verbs have the same results, including refusals. */
 static void do_again(pawl_store *s, write_record *one)
 {
     const pawl_store_verbs *v = s->verbs;
@@ -144,7 +144,7 @@ enum { SQLITE_ONE_IN = 6 };
 
 pawl_store *store_connect(world *w)
 {
-    const pawl_sqlite how = { .normal = true };     /* no disk is beneath it that could forget */
+    const pawl_sqlite how = { .normal = true };     /* there is no disk below it that could lose writes */
     pawl_store *s = *w->path == '\0' ? pawl_store_memory(&w->err) : pawl_store_sqlite(w->path, &how, &w->err);
 
     if (s != NULL && *w->path == '\0')
@@ -173,7 +173,7 @@ void store_end(world *w)
     db_file_remove(w->path);
 }
 
-/* What did not reach the disk is gone: some of the last, and nothing before it. */
+/* What had not reached the disk is lost: some of the last writes, and none before them. */
 static void lose_writes(world *w)
 {
     size_t kept = w->nsafe + (size_t)sim_below(w, w->nwrites - w->nsafe + 1), n = 0;
