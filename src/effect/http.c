@@ -318,7 +318,7 @@ static void head_text(buf *b, const char *text)
     }
 }
 
-/* All values of `name` from `at` on; Set-Cookie is kept apart, because its values contain commas. */
+/* All values of `name` from `at` on, joined by commas; those of Set-Cookie, which contain commas, by newlines. */
 static void head_values(buf *b, const buf *head, const char *name, size_t at)
 {
     bool first = true;

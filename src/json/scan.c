@@ -68,7 +68,7 @@ bool scan_close(scan *s, char bracket)
 
 /* ---- strings -------------------------------------------------------------------------------------- */
 
-/* The character that `\x` at p stands for; 0 if it is not an escape. */
+/* The character that the escape at p stands for; for an invalid escape a character that needs none, so that the caller refuses it. */
 static unsigned char escape_meant(const char *p, const char *end)
 {
     static const char hex[] = "0123456789abcdef", letters[] = "btnfr\"\\", meant[] = "\b\t\n\f\r\"\\";

@@ -129,7 +129,7 @@ static pawl_code receipts_before(line_walk *w, pawl_err *err)
 
 /* ---- values with their references filled in ------------------------------------------------------------------- */
 
-/* The last receipt of that number; `doubt`: the last answer to the question about its outcome. */
+/* The last kept item of that number: with `doubt` a question about its outcome, else a receipt or an answer. */
 static const kept_receipt *receipt_find(const line_walk *w, const item *it, uint32_t n, bool doubt)
 {
     for (size_t i = w->nreceipts; i-- > 0;)

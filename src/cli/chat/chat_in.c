@@ -153,7 +153,7 @@ static bool is_asked(chat *k, arena *mem, const ask *a, void *ctx)
     return false;
 }
 
-/* Whether one more input may be left: as many turns have ended as inputs came, or the run rests without an open question and so has taken all of them. */
+/* Whether one more input may be left: at most INPUTS_AHEAD more than turns have ended, or the run rests without an open question, and so has taken all. */
 static bool input_fits(chat *k)
 {
     bool fits, rests, asked = false;
