@@ -4,7 +4,7 @@
  * Invariant P2: the order is fixed, so nothing that allows is asked before everything that denies. */
 #include "policy/policy.h"
 
-/* ---- reasons in words ------------------------------------------------------------------------------------------------ */
+/* ---- reasons in words: they are journaled with the question that they lead to, so none is ever reworded (K5) ------------- */
 
 static char *put_text(char *at, char *end, const char *text, size_t size)
 {
@@ -108,10 +108,9 @@ static void by_syntax(const policy_call *c, const char *why, size_t rule, size_t
     outcome(out, PAWL_ASK, PAWL_BY_SYNTAX, rule);
     outcome_part(c, part, out);
     if (rule != SIZE_MAX)
-        line_put(out->reason, sizeof out->reason, "approval required: it cannot be parsed reliably, and the rule %s might match: %t",
-                 c->p->rules[rule].info.text, &subject);
+        line_put(out->reason, sizeof out->reason, "not read for sure, and the rule %s might fit: %t", c->p->rules[rule].info.text, &subject);
     else
-        line_put(out->reason, sizeof out->reason, "approval required: it cannot be parsed reliably (%s): %t", why, &subject);
+        line_put(out->reason, sizeof out->reason, "not read for sure: %s: %t", why, &subject);
 }
 
 /* ---- deny and ask rules ------------------------------------------------------------------------------------ */
@@ -413,13 +412,13 @@ static bool asks(const policy_call *c, const policy_question *a, const command_e
     if (c->p != NULL && first_rule(c, c->p->deny_end, c->p->ask_end, &h))
         by_rule(c, h.rule, h.part, out);
     else if (j->critical != SIZE_MAX && !j->unknown)
-        by_mode(c, PAWL_ASK, "approval required in every mode: it removes the root, home or workspace", j->critical, out);
+        by_mode(c, PAWL_ASK, "asked in every mode, for it removes what all else stands on", j->critical, out);
     else if (j->critical != SIZE_MAX && !a->node)
-        by_mode(c, PAWL_ASK, "approval required in every mode: it is unknown what it removes", j->critical, out);
+        by_mode(c, PAWL_ASK, "asked in every mode, for it is not known what it removes", j->critical, out);
     else if (guarded && j->protected_part != SIZE_MAX)
-        by_mode(c, PAWL_ASK, "approval required: it edits a protected place", j->protected_part, out);
+        by_mode(c, PAWL_ASK, "asked, for it edits a protected place", j->protected_part, out);
     else if (guarded && a->cls == PAWL_EDIT && path_is_protected(c))
-        by_mode(c, PAWL_ASK, "approval required: it edits a protected place", SIZE_MAX, out);
+        by_mode(c, PAWL_ASK, "asked, for it edits a protected place", SIZE_MAX, out);
     else if (evadable(c, &h))
         by_syntax(c, "", h.may, h.may_part, out);
     else if (c->unsure != NULL && !a->lenient)
@@ -440,7 +439,7 @@ static bool mode_allows(const policy_call *c, const policy_question *a, const co
     if (a->node || (a->mode == PAWL_PLAN && c->q->read_only)) {
         if (a->node)
             return false;
-        by_mode(c, PAWL_ALLOW, "allowed: it runs in a sandbox that can only read", SIZE_MAX, out);
+        by_mode(c, PAWL_ALLOW, "allowed, since it can only read where it runs", SIZE_MAX, out);
         return true;
     }
     if (c->has_path) {
@@ -452,7 +451,7 @@ static bool mode_allows(const policy_call *c, const policy_question *a, const co
     if (c->command && a->mode != PAWL_BYPASS) {
         if (!command_allowed(c, j, a->mode == PAWL_DEFAULT || a->mode == PAWL_ACCEPT_EDITS, false, &rule, &part))
             return false;
-        by_mode(c, PAWL_ALLOW, "allowed by the mode: it only reads, or edits inside the workspace", SIZE_MAX, out);
+        by_mode(c, PAWL_ALLOW, "allowed by the mode, for it only reads, or edits inside the workspace", SIZE_MAX, out);
         return true;
     }
     if (pawl_mode_says(a->mode, a->cls, inside) != PAWL_ALLOW)
@@ -468,10 +467,9 @@ static void by_default(const policy_call *c, const policy_question *a, size_t pa
     outcome(out, a->node && !a->unmet ? PAWL_ALLOW : PAWL_ASK, PAWL_BY_DEFAULT, SIZE_MAX);
     outcome_part(c, part, out);
     if (a->unmet)
-        line_put(out->reason, sizeof out->reason, "approval required: it requires %s mode, and the mode is %s",
-                 mode_title(c->q->requires), mode_title(a->mode));
+        line_put(out->reason, sizeof out->reason, "asked: it requires %s mode, and the mode is %s", mode_title(c->q->requires), mode_title(a->mode));
     else
-        line_put(out->reason, sizeof out->reason, a->node ? "allowed: no rule applies to it: %t" : "approval required: no rule allows it: %t", &subject);
+        line_put(out->reason, sizeof out->reason, a->node ? "allowed, for no rule speaks of it: %t" : "asked, for no rule allows it: %t", &subject);
 }
 
 void call_decide(policy_call *c, pawl_decision *out)

@@ -90,12 +90,12 @@ static void read_path(policy_call *c)
     c->given.sure = false;
     c->given.text[0] = '\0';
     if (text == NULL) {
-        c->unsure = "its path is not a text";
+        c->unsure = "its path is no text";
         return;
     }
     if (!path_set(&c->given, text, n, cwd, home)) {
         if (cwd != NULL || *text == '/' || *text == '~')
-            c->unsure = "its path is not valid";
+            c->unsure = "its path cannot be read for sure";
         return;
     }
     if ((to = pawl_value_string(pawl_value_get(c->q->links, text))) != NULL) {
@@ -115,7 +115,7 @@ static void read_url(policy_call *c)
     c->net = true;
     if (text == NULL || !url_host(text, pawl_value_size(v), c->host, sizeof c->host)) {
         c->host[0] = '\0';
-        c->unsure = "its address is not valid";
+        c->unsure = "its address cannot be read for sure";
     }
 }
 

@@ -216,6 +216,34 @@ PAWL_TEST(test_P2_why_names_those_that_lost)
     pawl_policy_free(p);
 }
 
+/* A reason stands in the journal, in the question that asks for an approval: a run that waits under these words goes on only under the same. */
+PAWL_TEST(test_K5_reasons_that_were_journaled_keep_their_words)
+{
+    static const struct { const char *rules, *tool, *what, *reason; } kept[] = {
+        { "{\"cwd\":\"/w\"}", "Bash", "make", "asked, for no rule allows it: make" },
+        { "{\"cwd\":\"/w\"}", "Bash", "rm -rf /", "asked in every mode, for it removes what all else stands on: rm -rf /" },
+        { "{\"cwd\":\"/w\"}", "Bash", "rm -rf $X", "asked in every mode, for it is not known what it removes: rm -rf $X" },
+        { "{\"cwd\":\"/w\"}", "Bash", "eval x", "not read for sure: it evaluates a text: eval x" },
+        { "{\"cwd\":\"/w\"}", "Write", "/w/.git/hooks/x", "asked, for it edits a protected place: /w/.git/hooks/x" },
+        { "{\"cwd\":\"/w\"}", "Read", "/w/a", "allowed by the mode: /w/a" },
+        { "{\"cwd\":\"/w\",\"ask\":[\"Bash(git push *)\"]}", "Bash", "git push x", "asked by the rule Bash(git push *): git push x" },
+        { "{\"cwd\":\"/w\",\"deny\":[\"Bash(rm *)\"]}", "Bash", "rm x", "denied by the rule Bash(rm *): rm x" },
+    };
+    arena a;
+
+    arena_init(&a, NULL, 1024);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        pawl_policy *p = policy_of(kept[i].rules);
+        pawl_request q = { .tool = kept[i].tool, .cls = police_class(kept[i].tool), .args = police_args(&a, kept[i].tool, kept[i].what) };
+        pawl_decision d;
+
+        pawl_policy_why(p, &q, &d, NULL, NULL);
+        CHECK_STR(d.reason, kept[i].reason);
+        pawl_policy_free(p);
+    }
+    arena_free(&a);
+}
+
 static bool note_shadow(void *ctx, size_t rule, size_t by)
 {
     buf_fmt(ctx, "%zu<%zu ", rule, by);
