@@ -113,11 +113,11 @@ static pawl_code calls_settle(pawl_step *s, const visit *v, pawl_err *err)
     char digest[HASH_HEX + 32];
     pawl_code rc = PAWL_OK;
 
-    for (size_t i = 0; i < s->nrefs && v->nwrites > 0 && rc == PAWL_OK; i++) {
-        if (strcmp(s->refs[i].form, "channel") != 0 || s->refs[i].digest == NULL)
+    for (size_t i = 0; i < s->refs.count && v->nwrites > 0 && rc == PAWL_OK; i++) {
+        if (strcmp(s->refs.list[i].form, "channel") != 0 || s->refs.list[i].digest == NULL)
             continue;
-        rc = channel_digest(s->st, channel_find(&s->st->root, s->refs[i].target), digest, sizeof digest, err);
-        if (rc == PAWL_OK && (s->refs[i].digest = arena_text(&s->mem, digest)) == NULL)
+        rc = channel_digest(s->st, channel_find(&s->st->root, s->refs.list[i].target), digest, sizeof digest, err);
+        if (rc == PAWL_OK && (s->refs.list[i].digest = arena_text(&s->mem, digest)) == NULL)
             rc = PAWL_NOMEM;
     }
     for (item *it = v->commands; it != NULL && rc == PAWL_OK; it = it->next) {

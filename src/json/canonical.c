@@ -14,10 +14,9 @@ typedef struct canon_frame {
 
 typedef struct canon_writer {
     buf *b;
-    const value_ref *refs;
-    size_t count, next; /* next: refs are usually in the order of the text */
-    buf *list;          /* NULL: no refs */
-    const char *prefix; /* of all paths */
+    value_refs *refs;
+    buf *list;          /* NULL: no refs are wanted */
+    const char *prefix; /* of all their paths */
 } canon_writer;
 
 static void put_value(canon_writer *w, const yyjson_val *v, const canon_frame *up);
@@ -103,11 +102,12 @@ static inline void put_string(buf *b, char before, const yyjson_val *v, char aft
 
 /* ---- refs ------------------------------------------------------------------------------------ */
 
-static const value_ref *ref_of(canon_writer *w, const yyjson_val *v)
+static const value_ref *ref_of(value_refs *refs, const yyjson_val *v)
 {
-    for (size_t i = 0; i < w->count; i++) {
-        const value_ref *r = &w->refs[w->next];
-        w->next = w->next + 1 < w->count ? w->next + 1 : 0;
+    for (size_t i = 0; i < refs->count; i++) {
+        const value_ref *r = &refs->list[refs->next < refs->count ? refs->next : 0];
+
+        refs->next = refs->next < refs->count ? refs->next + 1 : 1;
         if (val_of(r->node) == v)
             return r;
     }
@@ -155,7 +155,7 @@ static void put_ref(buf *list, const char *prefix, const value_ref *r, const can
 
 static bool put_as_ref(canon_writer *w, const yyjson_val *v, const canon_frame *up)
 {
-    const value_ref *r = ref_of(w, v);
+    const value_ref *r = ref_of(w->refs, v);
 
     if (r == NULL)
         return false;
@@ -274,17 +274,17 @@ static void put_value(canon_writer *w, const yyjson_val *v, const canon_frame *u
 
 void canon(buf *b, const pawl_value *v)
 {
-    canon_refs(b, v, NULL, 0, NULL);
+    canon_refs(b, v, NULL, NULL);
 }
 
-void canon_refs(buf *b, const pawl_value *v, const value_ref *refs, size_t n, buf *list)
+void canon_refs(buf *b, const pawl_value *v, value_refs *refs, buf *list)
 {
-    canon_refs_below(b, v, refs, n, list, "");
+    canon_refs_below(b, v, refs, list, "");
 }
 
-void canon_refs_below(buf *b, const pawl_value *v, const value_ref *refs, size_t n, buf *list, const char *prefix)
+void canon_refs_below(buf *b, const pawl_value *v, value_refs *refs, buf *list, const char *prefix)
 {
-    canon_writer w = { b, refs, n, 0, n > 0 ? list : NULL, prefix };
+    canon_writer w = { b, refs, refs != NULL && refs->count > 0 ? list : NULL, prefix };
 
     if (v != NULL)
         put_value(&w, val_of(v), NULL);

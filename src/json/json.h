@@ -78,11 +78,16 @@ typedef struct value_ref {
     const char *target;         /* its meaning depends on the form; content of a JSON string */
     const char *digest;         /* hex; NULL: none */
 } value_ref;
+typedef struct value_refs {
+    value_ref *list;
+    size_t count;
+    size_t next;                /* where the next look-up begins: refs are usually in the order of the text */
+} value_refs;
 /* Like canon, with null at each node of `refs`; for each of these an element `[path,form,target]` or `[path,form,target,digest]` is appended to `list`
  * (comma separated, without outer brackets, in text order). Only nodes with NODE_REF in their tag are looked up. */
-void canon_refs(buf *b, const pawl_value *v, const value_ref *refs, size_t n, buf *list);
+void canon_refs(buf *b, const pawl_value *v, value_refs *refs, buf *list);
 /* The same with `prefix` before each path; it must need no escape. */
-void canon_refs_below(buf *b, const pawl_value *v, const value_ref *refs, size_t n, buf *list, const char *prefix);
+void canon_refs_below(buf *b, const pawl_value *v, value_refs *refs, buf *list, const char *prefix);
 enum { NODE_REF = 0x80 };       /* a bit of the tag that yyjson does not use; only on strings, containers, null */
 
 /* Build a value in the arena from a format: { } [ ] with ',' and ':' and blanks as in JSON, and

@@ -72,24 +72,6 @@ static pawl_code take_object(pawl_step *s, unsigned kind, pawl_err *err)
 
 /* ---- ids -------------------------------------------------------------------------------------- */
 
-/* "RUN~LIFE/2.draft.1.0" or without the run. False: another run's, or no id at all. */
-static bool id_of_run(const pawl_state *st, const char *id, char *path, uint64_t *superstep, uint32_t *visit_no, uint32_t *n)
-{
-    const char *tilde = strchr(id, '~');
-    size_t run = strlen(st->run);
-
-    if (tilde != NULL) {
-        char life[17];
-
-        for (int i = 0; i < 16; i++)
-            life[i] = "0123456789abcdef"[st->life >> (60 - 4 * i) & 15];
-        if ((size_t)(tilde - id) != run || strncmp(id, st->run, run) != 0 || (strncmp(tilde + 1, life, 16) != 0 && !BROKEN(BROKEN_LIFE)) || tilde[17] != '/')
-            return false;
-        id = tilde + 18;
-    }
-    return id_parse(id, path, superstep, visit_no, n);
-}
-
 typedef struct named_call { char path[PATH_BYTES_MAX + 1]; uint64_t superstep; uint32_t visit, n; call *c; frame *f; } named_call;
 
 /* Whether a command of that id may have been there: of an earlier superstep, here or in the subgraph, or of an earlier
@@ -131,7 +113,7 @@ static pawl_code call_by_id(pawl_step *s, const char *id, named_call *out, pawl_
 {
     pawl_state *st = s->st;
 
-    if (id == NULL || !id_of_run(st, id, out->path, &out->superstep, &out->visit, &out->n))
+    if (id == NULL || !state_id_parse(st, id, out->path, &out->superstep, &out->visit, &out->n))
         return fail(err, PAWL_INVALID, "%s: \"%s\" is no id of this run", st->run, id != NULL ? id : "");
     out->c = call_find(st, out->superstep, out->path, out->visit, out->n, &out->f, NULL);
     if (out->c != NULL)
@@ -145,7 +127,7 @@ bool call_open(pawl_state *st, const char *id)
 {
     named_call c;
 
-    if (!id_of_run(st, id, c.path, &c.superstep, &c.visit, &c.n))
+    if (!state_id_parse(st, id, c.path, &c.superstep, &c.visit, &c.n))
         return false;
     c.c = call_find(st, c.superstep, c.path, c.visit, c.n, &c.f, NULL);
     return c.c != NULL && call_is_open(c.c);
@@ -290,7 +272,7 @@ static pawl_code wait_find(pawl_step *s, named_call *out, pawl_err *err)
     pawl_code rc;
     buf *b;
 
-    if (id == NULL || !id_of_run(s->st, id, out->path, &out->superstep, &out->visit, &out->n))
+    if (id == NULL || !state_id_parse(s->st, id, out->path, &out->superstep, &out->visit, &out->n))
         return wait_named(s, id, 0, out, err);
     rc = call_by_id(s, id, out, err);
     if (rc == PAWL_OK && !call_asks(out->c))

@@ -132,14 +132,13 @@ static const char *event_of(pawl_step *s, const pawl_value *v)
 
 static void ref_copied(pawl_step *s, const pawl_value *from, const pawl_value *to, bool inside)
 {
-    for (size_t i = 0; i < s->nrefs; i++)
-        if (s->refs[i].node == from) {
-            const value_ref r = s->refs[i];
+    const value_ref *of = step_ref_of(s, from), r = of != NULL ? *of : (value_ref){0};
+    union { const yyjson_val *in; yyjson_val *out; } node = { val_of(to) };
 
-            if (!inside || strcmp(r.form, "event") != 0)
-                step_ref(s, to, r.form, r.target, r.digest);
-            return;
-        }
+    if (of != NULL && (!inside || strcmp(r.form, "event") != 0))
+        step_ref(s, to, r.form, r.target, r.digest);
+    else if (inside)
+        node.out->tag &= ~(uint64_t)NODE_REF;   /* it stands for itself: nobody looks for it */
 }
 
 /* What stands for a channel or a secret does so in its copy, too, wherever it is in what was copied. Part of an event has its value with it, and
@@ -147,7 +146,7 @@ static void ref_copied(pawl_step *s, const pawl_value *from, const pawl_value *t
 static void copied(void *ctx, const pawl_value *from, const pawl_value *to)
 {
     pawl_step *s = ctx;
-    const size_t nodes = s->nrefs > 0 ? value_nodes(from) : 0;
+    const size_t nodes = s->refs.count > 0 ? value_nodes(from) : 0;
     const char *target;
     union { const yyjson_val *in; yyjson_val *out; } node = { val_of(to) };
 

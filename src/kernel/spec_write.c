@@ -90,10 +90,7 @@ static void spec_args(pawl_step *s, buf *b, const pawl_value *args, buf *beside)
     if (args == NULL)
         return;
     spec_member(b, "args");
-    if (s->nrefs == 0)
-        canon(b, args);
-    else
-        canon_refs(b, args, s->refs, s->nrefs, beside);
+    canon_refs(b, args, &s->refs, beside);
     if (beside->failed)
         b->failed = true;
 }
@@ -106,13 +103,13 @@ static bool spec_args_whole(pawl_step *s, buf *b, const pawl_value *args, buf *b
     pawl_iter it;
     buf text;
 
-    if (args == NULL || s->nrefs == 0) {
+    if (args == NULL || s->refs.count == 0) {
         spec_args(s, b, args, beside);
         return true;
     }
     buf_reset(beside);
     buf_init(&text, &s->alloc);
-    canon_refs(&text, args, s->refs, s->nrefs, beside);
+    canon_refs(&text, args, &s->refs, beside);
     whole = text.failed ? NULL : value_read(&s->mem, text.data, text.size, "arguments", &why);
     buf_reset(&text);
     buf_char(&text, '[');
@@ -215,11 +212,16 @@ const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, 
 
 bool refs_none(pawl_step *s, const pawl_value *v)
 {
-    for (size_t i = 0; v != NULL && i < s->nrefs; i++)
-        if (val_of(s->refs[i].node) >= val_of(v) && val_of(s->refs[i].node) < val_of(v) + value_nodes(v) && strcmp(s->refs[i].form, "event") != 0) {
-            visit_wrong(s, PAWL_INVALID, "what pawl_ref gives stands in the arguments of a command, and nowhere else");
-            return false;
-        }
+    const size_t nodes = v != NULL && s->refs.count > 0 ? value_nodes(v) : 0;
+
+    for (size_t i = 0; i < nodes; i++) {
+        const value_ref *r = (val_of(v)[i].tag & NODE_REF) != 0 ? step_ref_of(s, of_val(val_of(v) + i)) : NULL;
+
+        if (r == NULL || strcmp(r->form, "event") == 0)
+            continue;
+        visit_wrong(s, PAWL_INVALID, "what pawl_ref gives stands in the arguments of a command, and nowhere else");
+        return false;
+    }
     return true;
 }
 

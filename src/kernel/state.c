@@ -170,6 +170,25 @@ bool pawl_state_snapshot_due(const pawl_state *st)
     return st->nmarks == 0 && st->tail_bytes >= TAIL_BYTES_LEAST && st->tail_bytes > st->snapshot_bytes;
 }
 
+/* ---- ids ----------------------------------------------------------------------------------------------- */
+
+bool state_id_parse(const pawl_state *st, const char *id, char *path, uint64_t *superstep, uint32_t *visit_no, uint32_t *n)
+{
+    const char *tilde = strchr(id, '~');
+    size_t run = strlen(st->run);
+
+    if (tilde != NULL) {
+        char life[17];
+
+        for (int i = 0; i < 16; i++)
+            life[i] = "0123456789abcdef"[st->life >> (60 - 4 * i) & 15];
+        if ((size_t)(tilde - id) != run || strncmp(id, st->run, run) != 0 || (strncmp(tilde + 1, life, 16) != 0 && !BROKEN(BROKEN_LIFE)) || tilde[17] != '/')
+            return false;
+        id = tilde + 18;
+    }
+    return id_parse(id, path, superstep, visit_no, n);
+}
+
 /* ---- what is open ------------------------------------------------------------------------------------- */
 
 typedef struct nth_call { size_t left; bool waits; const task *tk; const call *c; uint32_t n; char path[PATH_BYTES_MAX + 64]; } nth_call;
@@ -278,26 +297,29 @@ static const char *full_id(pawl_step *s, const pawl_state *st, const nth_call *w
     return step_copy(s, b, NULL);
 }
 
-static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth_call *w, const pawl_value **spec,
-                     const char **id, pawl_err *err)
+static pawl_code spec_of(const pawl_state *st, pawl_step *s, const nth_call *w, const pawl_value **spec, const char **id, pawl_err *err)
 {
-    step_reset(s);
-    *w = (nth_call){ .left = index, .waits = waits };
-    if (!nth_find(st, w))
-        return fail(err, PAWL_INVALID, "%s: there is no open %s number %zu", st->run, waits ? "wait" : "command", index);
     *spec = w->c->at == CALL_IN_DOUBT ? value_read(&s->mem, w->c->doubt, strlen(w->c->doubt), "a spec", err)
                         : value_read(&s->mem, w->c->spec, w->c->spec_size, "a spec", err);
     *id = full_id(s, st, w);
     return *spec == NULL || *id == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
 }
 
-/* All but its arguments. */
-static pawl_code command_but_args(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, nth_call *w, const pawl_value **spec, pawl_err *err)
+static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth_call *w, pawl_err *err)
 {
-    pawl_code rc;
+    step_reset(s);
+    *w = (nth_call){ .left = index, .waits = waits };
+    if (!nth_find(st, w))
+        return fail(err, PAWL_INVALID, "%s: there is no open %s number %zu", st->run, waits ? "wait" : "command", index);
+    return PAWL_OK;
+}
 
-    memset(out, 0, sizeof *out);
-    if ((rc = nth(st, index, false, s, w, spec, &out->id, err)) != PAWL_OK)
+/* All but its arguments. */
+static pawl_code command_but_args(pawl_state *st, pawl_step *s, const nth_call *w, pawl_command *out, const pawl_value **spec, pawl_err *err)
+{
+    pawl_code rc = spec_of(st, s, w, spec, &out->id, err);
+
+    if (rc != PAWL_OK)
         return rc;
     out->kind = (pawl_command_kind)w->c->kind;
     out->effect = pawl_value_string(pawl_value_get(*spec, "effect"));
@@ -313,10 +335,11 @@ pawl_code state_command_bare(pawl_state *st, size_t index, pawl_step *s, pawl_co
 {
     const pawl_value *spec, *stand, *ref;
     nth_call w;
-    pawl_code rc = command_but_args(st, index, s, out, &w, &spec, err);
+    pawl_code rc = nth(st, index, false, s, &w, err);
 
+    memset(out, 0, sizeof *out);
     *refers = false;
-    if (rc != PAWL_OK)
+    if (rc != PAWL_OK || (rc = command_but_args(st, s, &w, out, &spec, err)) != PAWL_OK)
         return rc;
     stand = pawl_value_get(spec, "refs");
     for (pawl_iter it = pawl_iter_of(stand); (ref = pawl_iter_next(&it, NULL)) != NULL;) {
@@ -331,27 +354,55 @@ pawl_code state_command_bare(pawl_state *st, size_t index, pawl_step *s, pawl_co
     return PAWL_OK;
 }
 
-pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, const pawl_value **secrets, pawl_err *err)
+static pawl_code command_whole(pawl_state *st, pawl_step *s, const nth_call *w, pawl_command *out, const pawl_value **secrets, pawl_err *err)
 {
     const pawl_value *spec, *args, *stand, *unseen = NULL;
     pawl_err why = { PAWL_OK, "" };
-    nth_call w;
-    pawl_code rc = command_but_args(st, index, s, out, &w, &spec, err);
+    pawl_code rc = command_but_args(st, s, w, out, &spec, err);
 
-    if (secrets != NULL)
-        *secrets = NULL;
     if (rc != PAWL_OK)
         return rc;
     args = pawl_value_get(spec, "args");
     stand = pawl_value_get(spec, "refs");
     st->load_failed = PAWL_OK;
-    out->args = stand == NULL ? args : refs_resolve(st, &s->mem, w.tk, NULL, args, stand, secrets != NULL ? secrets : &unseen, &why);
+    out->args = stand == NULL ? args : refs_resolve(st, &s->mem, w->tk, NULL, args, stand, secrets != NULL ? secrets : &unseen, &why);
     if (out->args != NULL || args == NULL)
         return PAWL_OK;
     if (s->mem.failed || why.code == PAWL_NOMEM)
         return fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run);
     rc = st->load_failed != PAWL_OK ? st->load_failed : why.code != PAWL_OK ? why.code : PAWL_CORRUPT;
     return fail(err, rc, "%s", why.code != PAWL_OK ? why.text : "what is committed could not be read");
+}
+
+pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, const pawl_value **secrets, pawl_err *err)
+{
+    nth_call w;
+    pawl_code rc = nth(st, index, false, s, &w, err);
+
+    memset(out, 0, sizeof *out);
+    if (secrets != NULL)
+        *secrets = NULL;
+    return rc == PAWL_OK ? command_whole(st, s, &w, out, secrets, err) : rc;
+}
+
+pawl_code state_command_named(pawl_state *st, const char *id, pawl_step *s, pawl_command *out, const pawl_value **secrets, bool *open, pawl_err *err)
+{
+    uint64_t superstep;
+    uint32_t visit_no;
+    nth_call w;
+    frame *in;
+    task *tk;
+
+    memset(out, 0, sizeof *out);
+    if (secrets != NULL)
+        *secrets = NULL;
+    *open = state_id_parse(st, id, w.path, &superstep, &visit_no, &w.n) &&
+            (w.c = call_find(st, superstep, w.path, visit_no, w.n, &in, &tk)) != NULL && call_is_open(w.c) && !call_asks(w.c);
+    if (!*open)
+        return PAWL_OK;
+    w.tk = tk;
+    step_reset(s);              /* not before: the id may lie in it */
+    return command_whole(st, s, &w, out, secrets, err);
 }
 
 pawl_code pawl_state_wait(pawl_state *st, size_t index, pawl_step *s, pawl_wait *out, pawl_err *err)
@@ -362,7 +413,7 @@ pawl_code pawl_state_wait(pawl_state *st, size_t index, pawl_step *s, pawl_wait 
     pawl_code rc;
 
     memset(out, 0, sizeof *out);
-    if ((rc = nth(st, index, true, s, &w, &spec, &out->id, err)) != PAWL_OK)
+    if ((rc = nth(st, index, true, s, &w, err)) != PAWL_OK || (rc = spec_of(st, s, &w, &spec, &out->id, err)) != PAWL_OK)
         return rc;
     out->slot = pawl_value_string(pawl_value_get(spec, "slot"));
     n = w.tk != NULL ? w.tk->node_size : strcspn(w.path, ":");

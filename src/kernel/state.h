@@ -119,6 +119,10 @@ static inline pawl_code next_of_state(const pawl_state *st, unsigned status)
 /* As pawl_state_command, but nothing is put into its arguments. Where something is to be, they are NULL; *refers: all of that is the run's
  * own, and no secret. */
 pawl_code state_command_bare(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, bool *refers, pawl_err *err);
+/* The open command of that id. Not *open: it is none; `out` is empty then. */
+pawl_code state_command_named(pawl_state *st, const char *id, pawl_step *s, pawl_command *out, const pawl_value **secrets, bool *open, pawl_err *err);
+/* "RUN~LIFE/2.draft.1.0" or without the run; `path` has room for PATH_BYTES_MAX + 1. False: another run's, or no id at all. */
+bool state_id_parse(const pawl_state *st, const char *id, char *path, uint64_t *superstep, uint32_t *visit_no, uint32_t *n);
 enum { STATE_FIXED_FIRST = 256 };
 pawl_state *state_empty(const pawl_alloc *alloc, size_t fixed);        /* with room for `fixed` bytes of what never changes, in the same block */
 pawl_code state_begin(pawl_state *st, const pawl_caps *caps, pawl_err *err);   /* the channels' first values, and its budget */

@@ -110,7 +110,7 @@ static pawl_code step_finish(pawl_step *s, pawl_err *err)
     e->hashed = !st->no_journal;
     s->texts = text_needed(e);
     if (e->hashed || s->texts)
-        entry_code(e, &s->out, s->refs, s->nrefs, e->hashed ? &s->blobs : NULL, &s->scratch);
+        entry_code(e, &s->out, &s->refs, e->hashed ? &s->blobs : NULL, &s->scratch);
     e->apart = s->blobs.bytes;
     if (s->out.failed || s->mem.failed)
         return fail(err, PAWL_NOMEM, "no memory for the bytes of a step");

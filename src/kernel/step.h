@@ -24,8 +24,8 @@ struct pawl_step {
     const pawl_value *value, *update;   /* of the event, parsed */
     const item *in;             /* what came in */
     call *answered;             /* by this event */
-    value_ref *refs;            /* nodes of this step that stand for something else */
-    size_t nrefs, refs_cap;
+    value_refs refs;            /* nodes of this step that stand for something else */
+    size_t refs_cap;
     buf out, scratch, text;
     blob_set blobs;                /* what this step set apart */
     txn t;
@@ -81,6 +81,7 @@ void step_reset(pawl_step *s);
 buf *step_text(pawl_step *s);                   /* an empty buffer of the step's own */
 const char *step_copy(pawl_step *s, const buf *b, size_t *size);       /* into the arena; NULL: no memory */
 pawl_code step_ref(pawl_step *s, const pawl_value *node, const char *form, const char *target, const char *digest);
+const value_ref *step_ref_of(const pawl_step *s, const pawl_value *node);       /* what it stands for; NULL: for itself */
 /* {"code","text"} as canonical text in the arena. */
 const char *reason_code(pawl_step *s, pawl_code code, const char *text, const pawl_value *more, size_t *size);
 

@@ -39,7 +39,7 @@ void pawl_step_free(pawl_step *s)
     blobs_done(&s->blobs);
     if (s->derived.at != NULL)
         s->derived.free(s->derived.at);
-    mem_free(&mem, s->refs, s->refs_cap * sizeof *s->refs);
+    mem_free(&mem, s->refs.list, s->refs_cap * sizeof *s->refs.list);
     mem_free(&mem, s, sizeof *s);
 }
 
@@ -55,7 +55,7 @@ void step_reset(pawl_step *s)
     s->in = NULL;
     s->value = s->update = NULL;
     s->answered = NULL;
-    s->nrefs = 0;
+    s->refs.count = s->refs.next = 0;
     blobs_reset(&s->blobs);
     s->final = -1;
     s->whole = s->waits_on = false;
@@ -94,12 +94,21 @@ const char *step_copy(pawl_step *s, const buf *b, size_t *size)
 
 pawl_code step_ref(pawl_step *s, const pawl_value *node, const char *form, const char *target, const char *digest)
 {
-    if (!mem_room(&s->alloc, (void **)&s->refs, &s->refs_cap, s->nrefs, sizeof *s->refs)) {
+    if (!mem_room(&s->alloc, (void **)&s->refs.list, &s->refs_cap, s->refs.count, sizeof *s->refs.list)) {
         s->mem.failed = true;
         return PAWL_NOMEM;
     }
-    s->refs[s->nrefs++] = (value_ref){ node, form, target, digest };
+    s->refs.list[s->refs.count++] = (value_ref){ node, form, target, digest };
     return PAWL_OK;
+}
+
+/* The newest first: what is asked for was mostly made just now, and a step may have very many. */
+const value_ref *step_ref_of(const pawl_step *s, const pawl_value *node)
+{
+    for (size_t i = s->refs.count; i > 0; i--)
+        if (s->refs.list[i - 1].node == node)
+            return &s->refs.list[i - 1];
+    return NULL;
 }
 
 const char *reason_code(pawl_step *s, pawl_code code, const char *text, const pawl_value *more, size_t *size)

@@ -414,20 +414,21 @@ PAWL_TEST(test_K3_refs_are_null_in_the_text_and_named_beside_it)
         { pawl_value_find(v, "/a~1~0\n"), "event", "3", NULL },
         { pawl_value_get(v, "c"), "secret", "key", NULL },
     };
+    value_refs all = { refs, 3, 0 };
     buf text, list;
 
     buf_init(&text, NULL);
     buf_init(&list, NULL);
     for (size_t i = 0; i < 3; i++)
         node(refs[i].node)->tag |= NODE_REF;
-    canon_refs(&text, v, refs, 3, &list);
+    canon_refs(&text, v, &all, &list);
     CHECK_BYTES(text.data, text.size, "{\"a/~\\n\":null,\"b\":[\"in\",null],\"c\":null}", 39);
     buf_char(&list, '\0');
     CHECK_STR(list.data, "[\"/a~1~0\\n\",\"event\",\"3\"],[\"/b/1\",\"blob\",\"sha:1\\\"\",\"00ff\"],[\"/"
                          "c\",\"secret\",\"key\"]");
     buf_reset(&list);
     buf_reset(&text);
-    canon_refs(&text, refs[0].node, refs, 3, &list);
+    canon_refs(&text, refs[0].node, &all, &list);
     CHECK_BYTES(text.data, text.size, "null", 4);
     CHECK_BYTES(list.data, list.size, "[\"\",\"blob\",\"sha:1\\\"\",\"00ff\"]", 28);
     CHECK_STR(printed(v), "{\"a/~\\n\":\"gone\",\"b\":[\"in\",{\"deep\":1}],\"c\":null}");

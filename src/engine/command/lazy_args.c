@@ -7,23 +7,6 @@
 
 #include <string.h>
 
-static pawl_code command_named(pawl_state *st, const char *id, pawl_step *s, pawl_command *out, const pawl_value **secrets, bool *open, pawl_err *err)
-{
-    const size_t n = pawl_state_commands(st);
-    bool refers;
-
-    *open = false;
-    for (size_t i = 0; i < n; i++) {
-        pawl_code rc = state_command_bare(st, i, s, out, &refers, err);
-
-        if (rc != PAWL_OK)
-            return rc;
-        if ((*open = strcmp(out->id, id) == 0))
-            return pawl_state_command(st, i, s, out, secrets, err);
-    }
-    return PAWL_OK;
-}
-
 /* ---- as they were ---------------------------------------------------------------------------- */
 
 typedef struct seeking { const char *code; buf text; pawl_step *look; uint64_t seq; } seeking;
@@ -78,7 +61,7 @@ pawl_code args_as_of(pawl_engine *e, cached_run *r, const char *id, arena *mem, 
     pawl_code rc = name == NULL ? PAWL_NOMEM : state_then(e, r, name, &st, &why);
 
     if (rc == PAWL_OK && st != NULL)
-        rc = command_named(st, name, e->lent, cmd, secrets, &open, &why);
+        rc = state_command_named(st, name, e->lent, cmd, secrets, &open, &why);
     if (rc == PAWL_OK && open) {
         cmd->id = name;
         cmd->args = cmd->args != NULL ? value_copy(mem, cmd->args) : NULL;
@@ -110,7 +93,7 @@ static pawl_code take(pawl_engine *e, outbox_entry *entry, bool *open, pawl_err 
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_command cmd;
-    pawl_code rc = command_named(entry->run->st, entry->job.id, e->lent, &cmd, NULL, open, &why);
+    pawl_code rc = state_command_named(entry->run->st, entry->job.id, e->lent, &cmd, NULL, open, &why);
 
     if (rc == PAWL_GONE)
         rc = args_as_of(e, entry->run, entry->job.id, &entry->mem, &cmd, NULL, err);
@@ -157,7 +140,7 @@ pawl_code args_lend(pawl_engine *e, outbox_entry *entry, pawl_err *err)
 
     if (!borrows(entry))
         return PAWL_OK;
-    if ((rc = command_named(entry->run->st, entry->job.id, e->lent, &cmd, NULL, &open, &why)) == PAWL_GONE)
+    if ((rc = state_command_named(entry->run->st, entry->job.id, e->lent, &cmd, NULL, &open, &why)) == PAWL_GONE)
         return args_copy(e, entry, err);
     if (rc != PAWL_OK || !open)
         return rc != PAWL_OK ? fail(err, rc, "%s", why.text) : not_open(entry, err);

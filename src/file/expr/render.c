@@ -266,7 +266,7 @@ static const pawl_value *stand_all(scope *sc, const pawl_value *made, const pawl
 
         if (ref == NULL || node == NULL)
             return NULL;
-        r = sc->s->refs[sc->s->nrefs - 1];
+        r = sc->s->refs.list[sc->s->refs.count - 1];
         node->tag = YYJSON_TYPE_NULL | NODE_REF;
         if (step_ref(sc->s, at, r.form, secret_place(sc, &r), r.digest) != PAWL_OK)
             return NULL;

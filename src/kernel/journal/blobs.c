@@ -170,7 +170,7 @@ void blob_apart(blob_set *k, buf *b, size_t at, const pawl_value *v, const char 
         return;
     }
     b->size = at;
-    canon_refs_below(b, less, standing, w.n, beside, prefix);
+    canon_refs_below(b, less, &(value_refs){ standing, w.n, 0 }, beside, prefix);
 }
 
 /* ---- in public ------------------------------------------------------------------------------- */

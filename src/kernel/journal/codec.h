@@ -6,9 +6,9 @@
 #include "kernel/journal/blobs.h"
 
 /* `apart`: what is too large for where it stands; NULL: nothing is. */
-void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, blob_set *apart, buf *scratch);
+void item_code(buf *b, const item *it, value_refs *held, blob_set *apart, buf *scratch);
 void id_code(buf *b, const item *it);           /* 2.review.1.0 */
-void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blob_set *apart, buf *scratch);
+void entry_code(pawl_entry *e, buf *b, value_refs *held, blob_set *apart, buf *scratch);
 void envelope_code(buf *b, const pawl_entry *e);
 
 /* Back. */

@@ -7,8 +7,7 @@
 
 typedef struct coder {
     buf *b;
-    const value_ref *refs;
-    size_t nrefs;
+    value_refs *refs;           /* NULL: there are none */
     buf *list;              /* references of the value being written */
     blob_set *apart;
     size_t most;            /* a longer value is looked at for what stands apart */
@@ -43,10 +42,8 @@ static void value_code(coder *c, const pawl_value *v, const char *event, const c
     }
     if (event != NULL || from != NULL) {
         value_named(c, event != NULL ? "event" : "channel", event != NULL ? event : from);
-    } else if (c->nrefs == 0) {
-        canon(c->b, v);
     } else {
-        canon_refs(c->b, v, c->refs, c->nrefs, c->list);
+        canon_refs(c->b, v, c->refs, c->list);
     }
     if (c->b->size - at > c->most && c->list->size == 0)
         blob_apart(c->apart, c->b, at, v, "", c->list);
@@ -390,9 +387,9 @@ static void head_code(buf *b, const char *name)
         pen_end(b, pen_name(pen_word(pen, "["), name, strlen(name)));
 }
 
-void item_code(buf *b, const item *it, const value_ref *held, size_t nheld, blob_set *apart, buf *scratch)
+void item_code(buf *b, const item *it, value_refs *held, blob_set *apart, buf *scratch)
 {
-    coder c = { .b = b, .refs = held, .nrefs = nheld, .list = scratch, .apart = apart, .most = apart != NULL ? blobs_most(apart) : SIZE_MAX };
+    coder c = { .b = b, .refs = held, .list = scratch, .apart = apart, .most = apart != NULL ? blobs_most(apart) : SIZE_MAX };
 
     head_code(b, item_name(it->kind));
     switch ((item_kind)it->kind) {
@@ -439,21 +436,21 @@ void envelope_code(buf *b, const pawl_entry *e)
     pen_end(b, pen_word(pen, "]"));
 }
 
-static void items_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blob_set *apart, buf *scratch, size_t from)
+static void items_code(pawl_entry *e, buf *b, value_refs *held, blob_set *apart, buf *scratch, size_t from)
 {
     buf_char(b, '[');
     for (item *it = e->items; it != NULL; it = it->next) {
         if (it != e->items)
             buf_char(b, ',');
         it->text_at = (uint32_t)(b->size - from);
-        item_code(b, it, held, nheld, apart, scratch);
+        item_code(b, it, held, apart, scratch);
         it->text_size = (uint32_t)(b->size - from) - it->text_at;
     }
     buf_char(b, ']');
 }
 
 /* HASH ENVELOPE BODY, or the items of a record. The hash covers what stood before (e->prev). */
-void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blob_set *apart, buf *scratch)
+void entry_code(pawl_entry *e, buf *b, value_refs *held, blob_set *apart, buf *scratch)
 {
     size_t envelope = 0, body = 0;
     hash digest;
@@ -467,7 +464,7 @@ void entry_code(pawl_entry *e, buf *b, const value_ref *held, size_t nheld, blob
         buf_char(b, ' ');
         body = b->size;
     }
-    items_code(e, b, held, nheld, apart, scratch, body);
+    items_code(e, b, held, apart, scratch, body);
     if (b->failed)
         return;
     if (!e->record && e->hashed) {

@@ -119,7 +119,7 @@ static void open_item(opener *o, const item *it)
     if (o->any)
         buf_char(o->b, ',');
     o->any = true;
-    item_code(o->b, it, NULL, 0, o->apart, &none);
+    item_code(o->b, it, NULL, o->apart, &none);
     o->b->failed = o->b->failed || none.failed;
     buf_free(&none);
 }
