@@ -33,6 +33,14 @@ extern const figure policy_figures[], agent_figures[], wire_figures[], calls_fig
 extern const figure cli_figures[];              /* of the program that lies beside this one */
 bool fan_growth(reading *out);           /* fan.c: the cost of a task among 20,000 commands over that among 1,000 */
 bool fan_us(reading *out);
+/* A fan-out of so many, driven to its end: calls with arguments by reference, questions with a deadline, timers, child runs, and calls of which four
+ * or 64 are under way at a time. */
+bool fan_refs(int64_t n);
+bool fan_deadlines(int64_t n);
+bool fan_naps(int64_t n);
+bool fan_children(int64_t n);
+bool fan_few(int64_t n);
+bool fan_some(int64_t n);
 bool cli_ls_1m(reading *out);
 bool cli_show_1m(reading *out);
 extern const figure million_figures[];          /* measured when their whole name is given, or "all" */

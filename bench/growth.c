@@ -213,6 +213,37 @@ static bool work_visit(int64_t n)
     return run_whole(bench_compile(g), n, false);
 }
 
+/* Commands of no visit: a reducer makes them, a thousand at each signal. */
+static pawl_code reduce_calls(pawl_step *s, const pawl_happening *h, void *arg)
+{
+    (void)arg;
+    for (int i = 0; h->kind == PAWL_EV_SIGNAL && i < FEW; i++)
+        pawl_flow_call(s, "t", "slow", NULL);
+    pawl_set_int(s, "count", h->kind == PAWL_EV_RECEIPT);
+    return h->kind == PAWL_EV_RECEIPT && pawl_get_int(s, "count") + 1 == size_now ? pawl_flow_complete(s) : PAWL_OK;
+}
+
+static bool work_loose(int64_t n)
+{
+    const pawl_channel count = { .name = "count", .rule = PAWL_SUM, .first = "0" };
+    const pawl_event more = { .kind = PAWL_EV_SIGNAL, .name = "more", .value = "null" };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_machine *m = pawl_flow_reducer("loose", 1, &count, 1, reduce_calls, NULL, NULL, &err);
+    pawl_step *step = pawl_step_new(NULL);
+    run r = {0};
+    bool good;
+
+    size_now = n;
+    good = m != NULL && run_begin(&r, m, 0, step, NULL);
+    for (int64_t i = 0; i < n && good; i += FEW)
+        good = run_take(&r, &more);
+    good = good && all_answered(&r, false);
+    run_end(&r);
+    pawl_step_free(step);
+    pawl_machine_free(m);
+    return good;
+}
+
 /* n nodes side by side, and a join of them all. */
 static bool work_join(int64_t n)
 {
@@ -322,9 +353,19 @@ GROWTH(visit)
 GROWTH(join)
 GROWTH(chain)
 GROWTH(channels)
+GROWTH(loose)
+
+#define FAN(name) static bool growth_##name(reading *out) { return exponent(fan_##name, out); }
+FAN(refs)
+FAN(deadlines)
+FAN(naps)
+FAN(children)
+FAN(few)
+FAN(some)
 
 #define FIGURE(name) { "growth." #name, "exponent", "us for each of 20,000", 1.1, false, 1, growth_##name }
 const figure growth_figures[] = {
     FIGURE(tasks), FIGURE(append), FIGURE(union), FIGURE(barrier), FIGURE(merge), FIGURE(calls), FIGURE(spawns), FIGURE(questions),
-    FIGURE(subgraphs), FIGURE(visit), FIGURE(join), FIGURE(chain), FIGURE(channels), { 0 },
+    FIGURE(subgraphs), FIGURE(visit), FIGURE(join), FIGURE(chain), FIGURE(channels),
+    FIGURE(loose), FIGURE(refs), FIGURE(deadlines), FIGURE(naps), FIGURE(children), FIGURE(few), FIGURE(some), { 0 },
 };

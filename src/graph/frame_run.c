@@ -123,10 +123,36 @@ static bool is_stuck(const task *tk)
     return failed;
 }
 
+/* How many of many tasks, from `i` on, do not go on: a whole group or block of them; 0: it is to be looked at. `full`: none begins. */
+static uint32_t many_pass(const task_index *x, uint32_t i, bool full)
+{
+    const task_sums *group = &x->groups[i / GROUP_TASKS], *block = &x->blocks[i / BLOCK_TASKS];
+
+    if (i % GROUP_TASKS == 0 && group->runs == (full ? group->ready : 0))
+        return GROUP_TASKS;
+    return i % BLOCK_TASKS == 0 && block->runs == (full ? block->ready : 0) ? BLOCK_TASKS : 0;
+}
+
+/* One that is stuck runs, and nothing comes of it. */
+static uint32_t busy_of_many(const frame *f)
+{
+    const task_index *x = f->index;
+    uint32_t n = f->ntasks - x->all.ready - x->all.left - x->all.failed;
+
+    for (uint32_t i = 0, passed; i < f->ntasks; i++)
+        if ((passed = many_pass(x, i, true)) > 0)
+            i += passed - 1;
+        else
+            n -= x->tallies[i].runs && f->tasks[i].at == TASK_OPEN && is_stuck(&f->tasks[i]);
+    return n;
+}
+
 static uint32_t busy_tasks(const frame *f)
 {
     uint32_t n = 0;
 
+    if (f->index != NULL)
+        return busy_of_many(f);
     for (uint32_t i = 0; i < f->ntasks; i++)
         n += f->tasks[i].at == TASK_OPEN && !is_stuck(&f->tasks[i]);
     return n;
@@ -172,32 +198,40 @@ static pawl_code frame_run_few(pawl_step *s, const pawl_graph *g, frame *f, cons
     return PAWL_OK;
 }
 
-/* The same of many tasks: only those are looked at that can go on. */
+/* The same of many tasks, with a bound or without one: only those are looked at that can go on. */
 static pawl_code frame_run_many(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
 {
     const task_index *x = f->index;
+    const uint32_t most = g->max_concurrency;
+    uint32_t busy = most > 0 ? busy_tasks(f) : 0, passed;
     uint32_t open = 0;          /* of those that went on, those that are not over */
     bool waits = false, failed = false;
     pawl_code rc;
 
     for (uint32_t i = 0; i < f->ntasks; i++) {
+        const bool full = most > 0 && busy >= most, fresh = f->tasks[i].at == TASK_READY;
+        const uint32_t before = busy + fresh;
         reach one;
 
-        if (i % GROUP_TASKS == 0 && x->groups[i / GROUP_TASKS].runs == 0) {
-            i += GROUP_TASKS - 1;
+        if ((passed = many_pass(x, i, full)) > 0) {
+            i += passed - 1;
             continue;
         }
-        if (i % BLOCK_TASKS == 0 && x->blocks[i / BLOCK_TASKS].runs == 0) {
-            i += BLOCK_TASKS - 1;
-            continue;
-        }
-        if (!x->tallies[i].runs)
+        if (!x->tallies[i].runs || (full && fresh))
             continue;
         if ((rc = task_go(s, g, f, &f->tasks[i], prefix, &one, err)) != PAWL_OK)
             return rc;
         open += reach_of(&f->tasks[i]) == REACH_WAITS;
         waits |= one == REACH_WAITS;
         failed |= one == REACH_FAILED;
+        if (most == 0)
+            continue;
+        busy = one != REACH_WAITS ? busy_tasks(f) : before;
+        if (busy < before && !fresh) {  /* a place is free for what stands before */
+            i = UINT32_MAX;
+            open = 0;
+            waits = failed = false;
+        }
     }
     PAWL_ASSERT(f->ntasks >= x->all.left + x->all.failed + open, "a task is done, failed or open");
     *out = reach_tasks(waits || f->ntasks - x->all.left - x->all.failed > open, failed || x->all.failed > 0);
@@ -209,10 +243,10 @@ pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *pre
     bool waits = false, failed = false;
     pawl_code rc;
 
-    if (g->max_concurrency > 0)
-        return frame_run_few(s, g, f, prefix, out, err);
     if (f->index != NULL)
         return frame_run_many(s, g, f, prefix, out, err);
+    if (g->max_concurrency > 0)
+        return frame_run_few(s, g, f, prefix, out, err);
     for (uint32_t i = 0; i < f->ntasks; i++) {
         reach one = reach_of(&f->tasks[i]);
 

@@ -35,10 +35,10 @@ task_index *task_index_new(void *room, const frame *f)
     at += round_up(groups_of(f->ntasks) * sizeof *x->groups);
     for (uint32_t i = 0; i < f->ntasks; i++) {
         x->tallies[i] = (task_tally){ .at = TASK_READY, .runs = true };
-        x->blocks[i / BLOCK_TASKS].runs++;
-        x->groups[i / GROUP_TASKS].runs++;
+        x->blocks[i / BLOCK_TASKS].runs = ++x->blocks[i / BLOCK_TASKS].ready;
+        x->groups[i / GROUP_TASKS].runs = ++x->groups[i / GROUP_TASKS].ready;
     }
-    x->all.runs = f->ntasks;
+    x->all.runs = x->all.ready = f->ntasks;
     if (f->nedges < BLOCK_TASKS)
         return x;
     (void)hash_index_lent(&x->names, at, hash_index_size(f->nedges));
@@ -106,6 +106,7 @@ static void sums_change(task_sums *s, const task_tally *t, uint32_t by)
     s->waits += t->waits * by;
     s->runs += t->runs * by;
     s->blocked += t->blocked * by;
+    s->ready += (t->at == TASK_READY) * by;
     s->left += (t->at == TASK_LEFT) * by;
     s->failed += (t->at == TASK_FAILED) * by;
 }
@@ -115,7 +116,7 @@ enum { CHECKED_TASKS_MAX = 4096 };      /* or a fan-out of 100,000 tasks would t
 /* Walks past all tasks: for test builds. */
 static bool index_is_right(const frame *f)
 {
-    task_sums all = { 0, 0, 0, 0, 0, 0 };
+    task_sums all = {0};
 
     if (f->ntasks > CHECKED_TASKS_MAX)
         return true;

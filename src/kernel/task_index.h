@@ -22,7 +22,7 @@ typedef struct task_tally {
     bool blocked;               /* it has begun, and waits for something outside */
 } task_tally;
 
-typedef struct task_sums { uint32_t commands, waits, runs, blocked, left, failed; } task_sums;
+typedef struct task_sums { uint32_t commands, waits, runs, ready, blocked, left, failed; } task_sums;   /* ready: they have not begun, and run */
 
 typedef struct task_index {
     hash_index names;           /* of the tasks that edges reached; the others have their number in their name */
