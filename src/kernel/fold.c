@@ -261,11 +261,13 @@ static pawl_code fold_loose(pawl_state *st, frame *f, const pawl_entry *e, const
 
     if ((it->kind == ITEM_CALL || it->kind == ITEM_SPAWN) && (rc = spec_whole(st, e->in, &it->spec, &it->spec_size, err)) != PAWL_OK)
         return rc;
-    if (!TOUCH(st, f) || !calls_room(st, &f->loose, &f->loose_cap, f->nloose))
+    if (!TOUCH(st, f) || !calls_room(st, &f->loose, &f->loose_cap, f->loose_used))
         return PAWL_NOMEM;
-    c = &f->loose[f->nloose];
+    c = &f->loose[f->loose_used];
     if ((rc = call_fill(st, NULL, c, it, err)) != PAWL_OK || (c->task = st_text(st, it->task, strlen(it->task))) == NULL)
         return PAWL_NOMEM;
+    f->loose_mixed = f->loose_mixed || (f->loose_used > 0 && (c[-1].superstep > c->superstep || (c[-1].superstep == c->superstep && c[-1].n > c->n)));
+    f->loose_used++;
     f->nloose++;
     return PAWL_OK;
 }
@@ -301,22 +303,29 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
     return rc;
 }
 
+/* The others stay where they are, until half of the places are free. */
 static pawl_code loose_gone(pawl_state *st, frame *f, call *c)
 {
-    uint32_t i = (uint32_t)(c - f->loose);
+    const uint32_t cap = f->nloose;     /* room for one more than remain */
+    uint32_t used = 0;
     call *rest;
 
-    PAWL_ASSERT(c >= f->loose && i < f->nloose, "E1: a call of no visit is in its frame");
-    if (!TOUCH(st, f))
+    PAWL_ASSERT(c >= f->loose && c < f->loose + f->loose_used && c->task != NULL, "E1: a call of no visit is in its frame");
+    if (!TOUCH(st, f) || !TOUCH(st, c))
         return PAWL_NOMEM;
     call_drop(st, c);
-    if ((rest = st_alloc(st, f->loose_cap * sizeof *rest)) == NULL)
+    c->task = NULL;
+    if (--f->nloose >= f->loose_used / 2)
+        return PAWL_OK;
+    if ((rest = st_alloc(st, cap * sizeof *rest)) == NULL)
         return PAWL_NOMEM;
-    memcpy(rest, f->loose, i * sizeof *rest);
-    memcpy(rest + i, f->loose + i + 1, (f->nloose - i - 1) * sizeof *rest);
+    for (uint32_t at = 0; (c = loose_next(f, &at)) != NULL;)
+        rest[used++] = *c;
     st_free(st, f->loose, f->loose_cap * sizeof *rest);
     f->loose = rest;
-    f->nloose--;
+    f->loose_cap = cap;
+    f->loose_used = used;
+    f->loose_mixed = f->loose_mixed && used > 0;
     return PAWL_OK;
 }
 

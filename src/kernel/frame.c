@@ -86,11 +86,13 @@ void task_drop(pawl_state *st, task *tk)
 
 void frame_drop(pawl_state *st, frame *f)
 {
+    call *c;
+
     for (uint32_t i = 0; i < f->ntasks; i++)
         task_drop(st, &f->tasks[i]);
     st_free(st, f->tasks, f->tasks_bytes);
-    for (uint32_t i = 0; i < f->nloose; i++)
-        call_drop(st, &f->loose[i]);
+    for (uint32_t at = 0; (c = loose_next(f, &at)) != NULL;)
+        call_drop(st, c);
     st_free(st, f->loose, f->loose_cap * sizeof *f->loose);
     for (uint32_t i = 0; i < f->nchannels; i++) {
         st_free(st, f->channels[i].block, f->channels[i].block_bytes);

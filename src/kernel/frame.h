@@ -88,7 +88,9 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
     uint32_t ntasks, nedges;    /* the first nedges were reached by edges */
     size_t tasks_bytes;         /* of one block: tasks, arguments, names, index */
     call *loose;                /* what no visit waits for: holds, a reducer's commands */
-    uint32_t nloose, loose_cap;
+    uint32_t nloose;            /* that are there; they lie in loose_used places; a free one has no task */
+    uint32_t loose_used, loose_cap;
+    bool loose_mixed;           /* they do not lie in the order of superstep and number */
     bool fleeting;              /* it has channels that live for one superstep */
     bool open;                  /* the superstep has begun: its tasks see this state */
     uint64_t superstep;         /* the number of the one that is next or open; 0: not begun */
@@ -122,6 +124,14 @@ int64_t frame_time(const frame *f);
 typedef bool see_call_fn(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n);
 bool state_each_call(const pawl_state *st, see_call_fn *see, void *ctx);
 bool task_each_call(const frame *f, const task *tk, const char *path, see_call_fn *see, void *ctx);
+
+/* The loose calls one by one, from *at on; NULL: that was the last. */
+static inline call *loose_next(const frame *f, uint32_t *at)
+{
+    while (*at < f->loose_used && f->loose[*at].task == NULL)
+        ++*at;
+    return *at < f->loose_used ? &f->loose[(*at)++] : NULL;
+}
 
 frame *frame_new(pawl_state *st, frame *parent, const char *where);
 void frame_drop(pawl_state *st, frame *f);

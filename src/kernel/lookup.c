@@ -115,13 +115,34 @@ frame *frame_find(pawl_state *st, const char *path)
     return tk != NULL ? tk->child : NULL;
 }
 
+/* Where those of that superstep and number begin; free places keep what they had. */
+static uint32_t loose_from(const frame *f, uint64_t superstep, uint32_t n)
+{
+    uint32_t from = 0, to = f->loose_used;
+
+    while (from < to) {
+        const uint32_t mid = from + (to - from) / 2;
+        const call *c = &f->loose[mid];
+
+        if (c->superstep < superstep || (c->superstep == superstep && c->n < n))
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
 static call *loose_find(frame *f, uint64_t superstep, const char *path, uint32_t visit_no, uint32_t n)
 {
-    for (uint32_t i = 0; f != NULL && i < f->nloose; i++) {
-        call *c = &f->loose[i];
+    call *c;
 
+    if (f == NULL || f->nloose == 0)
+        return NULL;
+    for (uint32_t at = f->loose_mixed ? 0 : loose_from(f, superstep, n); (c = loose_next(f, &at)) != NULL;) {
         if (c->superstep == superstep && c->visit == visit_no && c->n == n && strcmp(c->task, path) == 0)
             return c;
+        if (!f->loose_mixed && (c->superstep != superstep || c->n != n))
+            return NULL;
     }
     return NULL;
 }

@@ -50,8 +50,10 @@ static bool block_is_quiet(const frame *f, uint32_t i)
 
 static bool each_in(const frame *f, const char *prefix, see_call_fn *see, void *ctx)
 {
-    for (uint32_t i = 0; i < f->nloose; i++)
-        if (!see(ctx, f, NULL, f->loose[i].task, &f->loose[i], f->loose[i].n))
+    const call *c;
+
+    for (uint32_t at = 0; (c = loose_next(f, &at)) != NULL;)
+        if (!see(ctx, f, NULL, c->task, c, c->n))
             return false;
     for (uint32_t i = 0; i < f->ntasks; i++)
         if (block_is_quiet(f, i))

@@ -240,24 +240,27 @@ static uint32_t nth_passes_many(const frame *f, uint32_t i, nth_call *want)
     return nth_passes_sums(&f->index->blocks[i / BLOCK_TASKS], want) ? BLOCK_TASKS : 0;
 }
 
-/* In a task of the run without a subgraph, from where the last one was found: the commands of a visit may be many. */
-static bool nth_in_task(pawl_state *st, const task *tk, nth_call *want)
+/* Among the calls of a task of the run without a subgraph, or the loose ones of the run (`tk` is NULL), from where the last one was found: they may
+ * be many. Where it is not among them, they are passed. */
+static bool nth_among(pawl_state *st, const call *calls, uint32_t ncalls, const task *tk, nth_call *want)
 {
     const size_t nth = want->left;
-    const bool on = st->nth_hint.calls == tk->calls && st->nth_hint.waits == want->waits && st->nth_hint.nth <= nth;
-    size_t left = on ? nth - st->nth_hint.nth : nth;
+    const bool on = ncalls > 0 && st->nth_hint.calls == calls && st->nth_hint.waits == want->waits && st->nth_hint.nth <= nth;
 
-    for (uint32_t i = on ? st->nth_hint.call : 0; i < tk->ncalls; i++) {
-        const call *c = &tk->calls[i];
+    if (on)
+        want->left -= st->nth_hint.nth;
+    for (uint32_t i = on ? st->nth_hint.call : 0; i < ncalls; i++) {
+        const call *c = &calls[i];
+        const char *path = tk != NULL ? tk->name : c->task;
 
-        if (!call_is_open(c) || call_asks(c) != want->waits || left-- > 0)
+        if (path == NULL || !call_is_open(c) || call_asks(c) != want->waits || want->left-- > 0)
             continue;
         want->tk = tk;
         want->c = c;
-        want->n = i;
-        memcpy(want->path, tk->name, strlen(tk->name) + 1);
+        want->n = tk != NULL ? i : c->n;
+        memcpy(want->path, path, strlen(path) + 1);
         if (st->t == NULL)
-            st->nth_hint.calls = tk->calls, st->nth_hint.call = i, st->nth_hint.nth = nth, st->nth_hint.waits = want->waits;
+            st->nth_hint.calls = calls, st->nth_hint.call = i, st->nth_hint.nth = nth, st->nth_hint.waits = want->waits;
         return true;
     }
     return false;
@@ -267,16 +270,15 @@ static bool nth_find(pawl_state *st, nth_call *want)
 {
     const frame *f = &st->root;
 
-    for (uint32_t i = 0; i < f->nloose; i++)
-        if (!see_nth(want, f, NULL, f->loose[i].task, &f->loose[i], f->loose[i].n))
-            return true;
+    if (nth_among(st, f->loose, f->loose_used, NULL, want))
+        return true;
     for (uint32_t i = 0, passed; i < f->ntasks; i++)
         if ((passed = nth_passes_many(f, i, want)) > 0)
             i += passed - 1;
         else if (nth_passes(&f->tasks[i], want))
             continue;
         else if (f->tasks[i].child == NULL && !BROKEN(BROKEN_RECEIPT))
-            return nth_in_task(st, &f->tasks[i], want);
+            return nth_among(st, f->tasks[i].calls, f->tasks[i].ncalls, &f->tasks[i], want);
         else if (!task_each_call(f, &f->tasks[i], f->tasks[i].name, see_nth, want))
             return true;
     return false;

@@ -49,10 +49,11 @@ task_index *task_index_new(void *room, const frame *f)
 
 uint32_t frame_open(const frame *f, bool waits)
 {
+    const call *c;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < f->nloose; i++)
-        n += call_is_open(&f->loose[i]) && call_asks(&f->loose[i]) == waits;
+    for (uint32_t at = 0; (c = loose_next(f, &at)) != NULL;)
+        n += call_is_open(c) && call_asks(c) == waits;
     if (f->index != NULL)
         return n + (waits ? f->index->all.waits : f->index->all.commands);
     for (uint32_t i = 0; i < f->ntasks; i++) {

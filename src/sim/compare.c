@@ -57,6 +57,7 @@ static const char *tasks_differ(const task *a, const task *b)
 static const char *frames_differ(const frame *a, const frame *b)
 {
     const char *where = NULL;
+    const call *c;
 
     if (a->superstep != b->superstep || a->steps != b->steps)
         return "the number of its superstep";
@@ -66,8 +67,8 @@ static const char *frames_differ(const frame *a, const frame *b)
         return "its deferred nodes";
     if (a->ntasks != b->ntasks || a->nedges != b->nedges || a->nloose != b->nloose)
         return "the number of its tasks or loose calls";
-    for (uint32_t i = 0; i < a->nloose; i++)
-        if (!calls_equal(&a->loose[i], &b->loose[i]))
+    for (uint32_t at_a = 0, at_b = 0; (c = loose_next(a, &at_a)) != NULL;)
+        if (!calls_equal(c, loose_next(b, &at_b)))
             return "its loose calls";
     for (uint32_t i = 0; i < a->ntasks && where == NULL; i++)
         where = tasks_differ(&a->tasks[i], &b->tasks[i]);

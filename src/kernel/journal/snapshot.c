@@ -248,8 +248,10 @@ static void open_task(opener *o, task *tk, const char *prefix)
 
 static void open_frame(opener *o, frame *f, const char *prefix)
 {
-    for (uint32_t i = 0; i < f->nloose; i++)
-        open_call(o, f->loose[i].task, &f->loose[i], f->loose[i].visit, f->loose[i].n);
+    const call *c;
+
+    for (uint32_t at = 0; (c = loose_next(f, &at)) != NULL;)
+        open_call(o, c->task, c, c->visit, c->n);
     for (uint32_t i = 0; i < f->ntasks; i++)
         open_task(o, &f->tasks[i], prefix);
 }
@@ -336,8 +338,10 @@ static void fork_tasks(opener *o, const frame *f)
 /* What no visit waits for is open in the fork too; "@" is numbered anew, as the entries of the fork are. */
 static void fork_open(opener *o, const frame *f)
 {
-    for (uint32_t i = 0; i < f->nloose; i++) {
-        call c = f->loose[i];
+    const call *loose;
+
+    for (uint32_t at = 0; (loose = loose_next(f, &at)) != NULL;) {
+        call c = *loose;
 
         if (strcmp(c.task, UNDO_TASK) == 0)
             continue;           /* what the run undid is the run's */
