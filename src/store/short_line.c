@@ -9,7 +9,7 @@ enum { DIGEST = 2, FIRST_TEXT = 3, TEXT_BYTES_LEAST = 8, LEAST = 0x20, SHORTEN_B
 
 /* 0a (newline) is left out, so that a shell can show a row. */
 #define TEXT(t) { t, sizeof t - 1 }
-static const struct { const char *t; size_t n; } texts[LEAST] = {
+static const struct { char t[31]; uint8_t n; } texts[LEAST] = {
     [0x03] = TEXT("[[\"receipt\",\""), [0x04] = TEXT("[\"leave\",\""), [0x05] = TEXT("[\"close\",[\""),
     [0x06] = TEXT("[\"close\",[]"), [0x07] = TEXT("[\"call\",\""), [0x08] = TEXT("[\"ask\",\""), [0x09] = TEXT("[[\"records\","),
     [0x0b] = TEXT("[[\"leave\",\""), [0x0c] = TEXT("[[\"answer\",\""), [0x0d] = TEXT("[[\"visit\",\""),
@@ -87,12 +87,10 @@ static const char *digest_shorten(shortener *s, const char *at)
 
 static const char *text_shorten(shortener *s, const char *at)
 {
-    char third = s->end - at > TEXT_BYTES_LEAST ? at[2] : '\0';
-
-    for (int i = FIRST_TEXT; i < LEAST && third != '\0'; i++) {
+    for (int i = FIRST_TEXT; i < LEAST && s->end - at > TEXT_BYTES_LEAST; i++) {
         size_t n = texts[i].n;
 
-        if (n == 0 || texts[i].t[2] != third || (size_t)(s->end - at) < n || memcmp(at, texts[i].t, n) != 0)
+        if (memcmp(at, texts[i].t, TEXT_BYTES_LEAST) != 0 || n == 0 || (size_t)(s->end - at) < n || memcmp(at, texts[i].t, n) != 0)
             continue;
         copy_to(s, at);
         buf_char(s->out, (char)i);
@@ -155,7 +153,7 @@ bool store_line_restore(pawl_bytes stored, buf *out)
         if (low == stored.size)
             break;
         code = (unsigned char)stored.data[low];
-        if (code != DIGEST && texts[code].t == NULL)
+        if (code != DIGEST && texts[code].n == 0)
             return false;
         if (code != DIGEST) {
             buf_put(out, texts[code].t, texts[code].n);
