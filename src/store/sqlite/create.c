@@ -16,7 +16,30 @@ static void namespace_make(sqlite_store *s)
         s->space = sqlite3_last_insert_rowid(s->db);
 }
 
-static void run_add(sqlite_store *s, const store_base *b, pawl_bytes base, const hash *born)
+/* A run that begins with a claim gets it with its head: reading and updating the head would take two statements more. */
+static void head_add(sqlite_store *s, const store_base *b, int64_t no, int64_t now, pawl_beginning *with)
+{
+    pawl_head h = { .run = b->run, .machine = b->machine, .context = b->context, .parent = b->parent, .no = (uint64_t)no, .life = b->life,
+                    .seq = b->seq, .created_ms = b->created_ms != 0 ? b->created_ms : now, .changed_ms = now };
+    sqlite3_stmt *q;
+
+    if (with != NULL && with->owner != NULL) {
+        arena_reset(&s->lent);
+        lease_begin(s, &h, with->owner, with->ttl_ms);
+        with->head = h;
+    }
+    q = sql_use(s, SQL_HEAD_ADD);
+    sql_int(q, 1, no);
+    sql_int(q, 2, s->space);
+    sql_int(q, 3, (int64_t)b->seq);
+    sql_int(q, 4, now);
+    sql_int(q, 5, (int64_t)h.fence);
+    sql_text(q, 6, h.owner);
+    sql_int(q, 7, h.lease_ms);
+    sql_run(s, q);
+}
+
+static void run_add(sqlite_store *s, const store_base *b, pawl_bytes base, const hash *born, pawl_beginning *with)
 {
     sqlite3_stmt *q;
     int64_t no, now = store_now(s);
@@ -36,12 +59,7 @@ static void run_add(sqlite_store *s, const store_base *b, pawl_bytes base, const
     sql_encode(s, q, 11, base, 0);
     sql_run(s, q);
     no = sqlite3_last_insert_rowid(s->db);
-    q = sql_use(s, SQL_HEAD_ADD);
-    sql_int(q, 1, no);
-    sql_int(q, 2, s->space);
-    sql_int(q, 3, (int64_t)b->seq);
-    sql_int(q, 4, now);
-    sql_run(s, q);
+    head_add(s, b, no, now, with);
     for (size_t i = 0; i < b->nlabels; i++) {
         q = sql_use(s, SQL_LABEL_ADD);
         sql_int(q, 1, s->space);
@@ -70,24 +88,25 @@ static bool base_matches(sqlite_store *s, const char *run, const hash *born, boo
     return same;
 }
 
-static pawl_code beginning_store(sqlite_store *s, const char *run, pawl_beginning *with, pawl_err *err)
+/* `exists`: the run was created before, and must be claimed. */
+static pawl_code beginning_store(sqlite_store *s, const char *run, bool exists, pawl_beginning *with, pawl_err *err)
 {
     pawl_claim claim = { .run = run };
     uint64_t fence = 0;
     pawl_code rc = PAWL_OK;
 
-    if (with->owner != NULL) {
+    if (with->owner != NULL && exists) {
         arena_reset(&s->lent);
         rc = lease_claim(s, &claim, with->owner, with->ttl_ms, &fence, err);
         if (fence != 0)
             fence_store(s, fence);
         with->head = claim.head;
-        if (rc == PAWL_OK && with->fence != 0 && with->fence != claim.head.fence_before)
-            rc = store_fenced(run, with->fence, claim.head.fence_before, err);
     }
+    if (rc == PAWL_OK && with->owner != NULL && with->fence != 0 && with->fence != with->head.fence_before)
+        rc = store_fenced(run, with->fence, with->head.fence_before, err);
     if (rc == PAWL_OK && with->first != NULL) {
-        with->first->run = claim.head.run;
-        with->first->fence = claim.head.fence;
+        with->first->run = with->head.run;
+        with->first->fence = with->head.fence;
         rc = with->first->rc = append_in(s, with->first);
         if (rc != PAWL_OK)
             fail(err, rc, "%s: its first lines cannot be stored: %s", run, pawl_code_name(rc));
@@ -115,9 +134,9 @@ pawl_code sqlite_create(pawl_store *st, pawl_bytes base, pawl_beginning *with, p
     if (!base_matches(s, b.run, &born, &exists))
         rc = fail(err, PAWL_CONFLICT, "%s: a run of this id exists, with another base", b.run);
     else if (!exists && s->rc == SQLITE_OK)
-        run_add(s, &b, base, &born);
+        run_add(s, &b, base, &born, with);
     if (rc == PAWL_OK && with != NULL && s->rc == SQLITE_OK)
-        rc = beginning_store(s, b.run, with, err);
+        rc = beginning_store(s, b.run, exists, with, err);
     if ((rc = write_end(s, rc, err)) != PAWL_OK)
         s->space = space;
     else if (with != NULL && with->first != NULL)

@@ -49,6 +49,20 @@ static void lease_set(sqlite_store *s, pawl_head *h, run_row *row, uint64_t fenc
     run_row_put(s, h->run, row);
 }
 
+void lease_begin(sqlite_store *s, pawl_head *h, const char *owner, int64_t ttl_ms)
+{
+    h->run = text_lend(s, h->run);
+    h->machine = text_lend(s, h->machine);
+    h->context = text_lend(s, h->context);
+    h->parent = text_lend(s, h->parent);
+    h->owner = text_lend(s, owner);
+    h->fence = fence_newest(s) + 1;
+    h->lease_ms = store_time_add(h->changed_ms, ttl_ms);
+    fence_store(s, h->fence);
+    if (s->rc == SQLITE_OK)
+        run_row_put(s, h->run, &(run_row){ .no = (int64_t)h->no, .fence = h->fence, .seq = h->seq, .leased = true });
+}
+
 pawl_code lease_claim(sqlite_store *s, pawl_claim *c, const char *owner, int64_t ttl_ms, uint64_t *fence, pawl_err *err)
 {
     int64_t now = store_now(s);

@@ -51,7 +51,7 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_RUN_FIND] = "SELECT no,born FROM runs WHERE space=?1 AND id=?2",
     [SQL_RUN_ADD] = "INSERT INTO runs(space,id,life,machine,context,parent,created_ms,priority,born,base_seq,base)"
                     " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
-    [SQL_HEAD_ADD] = "INSERT INTO heads(no,space,seq,changed_ms) VALUES(?1,?2,?3,?4)",
+    [SQL_HEAD_ADD] = "INSERT INTO heads(no,space,seq,changed_ms,fence,owner,lease_ms) VALUES(?1,?2,?3,?4,?5,?6,?7)",
     [SQL_LABEL_ADD] = "INSERT INTO labels(space,label,run) VALUES(?1,?2,?3) ON CONFLICT DO NOTHING",
     [SQL_HEAD_OF] = HEAD_SELECT "runs r JOIN heads h ON h.no=r.no WHERE r.space=?1 AND r.id=?2",
     [SQL_HEAD_STATE_OF] = "SELECT fence,seq,lsn,wake_ms,waits,status,over,parked IS NOT NULL,owner IS NOT NULL,mail,work"

@@ -173,6 +173,8 @@ run_row *run_row_held(sqlite_store *s, const char *run, uint64_t fence, pawl_cod
 
 /* *fence: the newest fence of the file (0: not read yet), raised when it is used; fence_store() must follow then. */
 pawl_code lease_claim(sqlite_store *s, pawl_claim *c, const char *owner, int64_t ttl_ms, uint64_t *fence, pawl_err *err);
+/* The first claim of a run that is added in this transaction, before its head is written: `h` has what its base says. */
+void lease_begin(sqlite_store *s, pawl_head *h, const char *owner, int64_t ttl_ms);
 void fence_store(sqlite_store *s, uint64_t newest);
 void lease_release(sqlite_store *s, run_row *row);
 
