@@ -8,16 +8,25 @@
 
 /* ---- read ------------------------------------------------------------------------------------------------------ */
 
+/* Counted here, and not begun: its mark says one more than the entry. Once the marks were read under this lease, all that came since is of this engine. */
+static bool knows_more(const cached_run *r, const outbox_entry *entry)
+{
+    return entry->count == COUNT_STORED || entry->count == COUNT_TAKE_BACK || (r->marked_fence == r->fence && entry->count != COUNT_UNCERTAIN);
+}
+
 /* An entry that this engine made attempts of has the newer number. */
 static bool see_mark(void *ctx, const pawl_mark *m)
 {
-    outbox_entry *entry = outbox_find(ctx, m->id);
+    const cached_run *r = ctx;
+    outbox_entry *entry = outbox_find(r, m->id);
 
-    if (entry != NULL && entry->count == COUNT_UNCERTAIN && m->attempts == entry->job.attempt + 1) {
+    if (entry == NULL || knows_more(r, entry))
+        return true;
+    if (entry->count == COUNT_UNCERTAIN && m->attempts == entry->job.attempt + 1 && r->marked_fence == r->fence) {
         count_move(entry, COUNT_STORED);        /* this engine asked for it, and has not begun */
         return true;
     }
-    if (entry == NULL || !entry_is(entry, ENTRIES_CALL_WAITS) || entry->resolution == RESOLUTION_ASKING || entry->job.attempt >= m->attempts)
+    if (!entry_is(entry, ENTRIES_CALL_WAITS) || entry->resolution == RESOLUTION_ASKING || entry->job.attempt >= m->attempts)
         return true;
     budget_leave(entry->e, entry);
     entry->job.attempt = m->attempts - (BROKEN(BROKEN_MARK_LESS) && m->attempts > 0);
