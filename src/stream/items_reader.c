@@ -60,36 +60,25 @@ static void cursor_set(pawl_items *r, uint64_t seq, uint64_t index, size_t k, si
 
 /* ---- opened ------------------------------------------------------------------------------------------------ */
 
-static bool see_base(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+/* Opens the stream, and projects the items that are open at its base. */
+static pawl_code base_begin(pawl_items *r, pawl_engine *e, pawl_store *store, const char *run, const pawl_stream_options *all, pawl_err *err)
 {
-    (void)kind, (void)seq;
-    buf_put(ctx, line.data, line.size);
-    return false;
-}
-
-/* Projects the items that are open at the base. If the base has moved since the stream was opened, the reader must start again. */
-static pawl_code base_begin(pawl_items *r, pawl_err *err)
-{
-    pawl_stream *s = r->s;
     const pawl_value *base = NULL;
-    pawl_code rc;
+    pawl_code rc = PAWL_OK;
     arena mem;
     buf text;
 
     buf_init(&text, &r->alloc);
     arena_init(&mem, &r->alloc, 4096);
-    store_lock(s);
-    rc = s->store->verbs->load(s->store, s->run, see_base, &text, err);
-    store_unlock(s);
-    if (rc == PAWL_OK && text.failed)
-        rc = fail(err, PAWL_NOMEM, "%s: no memory for its items", s->run);
-    if (rc == PAWL_OK && (base = value_read(&mem, text.data, text.size, "a base", err)) == NULL)
+    if ((r->s = stream_open(e, store, run, all, &text, err)) == NULL)
+        rc = PAWL_GONE;         /* or another reason: see err */
+    else if (text.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for its items", run);
+    else if ((base = value_read(&mem, text.data, text.size, "a base", err)) == NULL)
         rc = mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
-    if (rc == PAWL_OK && pawl_value_uint(pawl_value_get(base, "seq")) != s->w.base_seq)
-        rc = fail(err, PAWL_GONE, "%s: it was pruned while it was opened: open it again", s->run);
     if (rc == PAWL_OK) {
         r->begun = true;
-        rc = projection_begin(&r->p, &r->alloc, s->run, s->w.life, base, err);
+        rc = projection_begin(&r->p, &r->alloc, r->s->run, r->s->w.life, base, err);
     }
     arena_free(&mem);
     buf_free(&text);
@@ -152,8 +141,7 @@ pawl_items *pawl_items_open(pawl_engine *e, pawl_store *store, const char *run, 
     r->kinds = o->kinds != 0 ? o->kinds : PAWL_ITEM_LINE - 1;
     r->head = (pawl_stream_event){ .path = "", .node = "" };
     buf_init(&r->json, &alloc);
-    if ((r->s = pawl_stream_open(e, store, run, &all, err)) == NULL || base_begin(r, err) != PAWL_OK ||
-        (o->from != NULL && items_seek(r, o->from, err) != PAWL_OK)) {
+    if (base_begin(r, e, store, run, &all, err) != PAWL_OK || (o->from != NULL && items_seek(r, o->from, err) != PAWL_OK)) {
         pawl_items_close(r);
         return NULL;
     }

@@ -40,21 +40,17 @@ static pawl_code same_life(const pawl_stream *r, const pawl_head *head, pawl_err
 
 static pawl_code run_read(pawl_stream *r, line_gather *g, pawl_head *head, pawl_err *err)
 {
-    const pawl_store_verbs *v = r->store->verbs;
-    uint64_t after = r->w.at.seq - 1;
+    const uint64_t after = r->w.at.seq - 1;
+    pawl_look look = { .fn = gather, .ctx = g, .after = after, .upto = after + READ_ENTRIES };
     pawl_err why = { PAWL_OK, "" };
-    pawl_code rc = v->read(r->store, r->run, after, after + READ_ENTRIES, gather, g, &why), there;
+    pawl_code rc = store_look(r->store, r->run, &look, &why), same;
 
-    if (rc != PAWL_OK && rc != PAWL_GONE)
-        return fail(err, rc, "%s", why.text);
-    there = v->head(r->store, r->run, head, err);
-    if (there == PAWL_GONE && err != NULL)
-        *err = (pawl_err){ PAWL_OK, "" };
-    if (there == PAWL_GONE)
+    *head = look.head;
+    if (rc == PAWL_GONE && head->run == NULL)
         return fail(err, PAWL_GONE, "%s: the run was deleted", r->run);
-    if (there == PAWL_OK && (there = same_life(r, head, err)) == PAWL_OK && rc != PAWL_OK)
-        return fail(err, rc, "%s", why.text);           /* pruned beyond this position */
-    return there;
+    if ((rc == PAWL_OK || rc == PAWL_GONE) && (same = same_life(r, head, err)) != PAWL_OK)
+        return same;
+    return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text);      /* PAWL_GONE: it was pruned beyond this position */
 }
 
 /* Reads the next lines from the store. PAWL_PENDING: there is nothing new. */
@@ -412,26 +408,27 @@ static pawl_code begun_load(pawl_stream *r, const begun *b, const pawl_loader *l
     return pawl_state_load(base, (pawl_bytes){0}, loader, &r->alloc, &r->w.st, err);
 }
 
-/* Loads the base, and checks the run's life before and after; with values also the state before the first line. */
+/* Loads the base, and the head of the same moment; with values also the state before the first line. */
 static pawl_code base_load(pawl_stream *r, uint64_t before, bool snapshot, uint64_t *first, pawl_head *head, pawl_err *err)
 {
     const pawl_loader loader = stream_loader(r);
-    const pawl_store_verbs *v = r->store->verbs;
     bool values = (r->kinds & PAWL_STREAM_VALUES) != 0;
     begun b = { .before = values && snapshot ? before : 0 };
+    pawl_look look = { .fn = see_begin, .ctx = &b, .load = true };
     pawl_code rc;
 
     buf_init(&b.base, &r->alloc);
     buf_init(&b.snapshot, &r->alloc);
     store_lock(r);
-    rc = v->head(r->store, r->run, head, err);
-    r->w.life = head->life;
-    if (rc == PAWL_OK && (rc = v->load(r->store, r->run, see_begin, &b, err)) == PAWL_OK && (rc = v->head(r->store, r->run, head, err)) == PAWL_OK)
-        rc = same_life(r, head, err);
+    rc = store_look(r->store, r->run, &look, err);
     store_unlock(r);
+    *head = look.head;
+    r->w.life = head->life;
     if (rc == PAWL_OK && (b.base.failed || b.snapshot.failed))
         rc = fail(err, PAWL_NOMEM, "%s: no memory for a stream", r->run);
     r->w.base_seq = b.base_seq;
+    if (r->base != NULL)
+        buf_put(r->base, b.base.data, b.base.size);
     *first = (b.snapshot.size > 0 ? b.snapshot_seq : b.base_seq) + 1;
     if (rc == PAWL_OK && values && before > b.base_seq)
         rc = begun_load(r, &b, &loader, first, err);
@@ -544,7 +541,7 @@ static void reader_leave(pawl_stream *r)
     pthread_mutex_unlock(&h->lock);
 }
 
-static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *run, const pawl_stream_options *o)
+static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *run, const pawl_stream_options *o, buf *base)
 {
     pawl_alloc alloc = mem_or_default(NULL);
     pawl_stream *r = mem_new(&alloc, sizeof *r);
@@ -560,6 +557,7 @@ static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *ru
     r->join.wake_ctx = o->wake_ctx;
     r->look = true;
     r->poll_ms = POLL_LEAST_MS;
+    r->base = base;
     pthread_mutex_init(&r->gate, NULL);
     cond_begin(&r->join.woken);
     buf_init(&r->lines, &alloc);
@@ -577,7 +575,7 @@ static pawl_stream *stream_new(pawl_engine *e, pawl_store *store, const char *ru
     return r;
 }
 
-pawl_stream *pawl_stream_open(pawl_engine *e, pawl_store *store, const char *run, const pawl_stream_options *options, pawl_err *err)
+pawl_stream *stream_open(pawl_engine *e, pawl_store *store, const char *run, const pawl_stream_options *options, buf *base, pawl_err *err)
 {
     static const pawl_stream_options usual;
     const pawl_stream_options *o = options != NULL ? options : &usual;
@@ -587,7 +585,7 @@ pawl_stream *pawl_stream_open(pawl_engine *e, pawl_store *store, const char *run
         fail(err, PAWL_INVALID, "\"%.64s\": a stream needs an engine or a store, a run, and kinds that there are", run != NULL ? run : "");
         return NULL;
     }
-    if ((r = stream_new(e, store, run, o)) == NULL) {
+    if ((r = stream_new(e, store, run, o, base)) == NULL) {
         fail(err, PAWL_NOMEM, "%s: no memory for a stream", run);
         return NULL;
     }
@@ -595,7 +593,13 @@ pawl_stream *pawl_stream_open(pawl_engine *e, pawl_store *store, const char *run
         pawl_stream_close(r);
         return NULL;
     }
+    r->base = NULL;
     return r;
+}
+
+pawl_stream *pawl_stream_open(pawl_engine *e, pawl_store *store, const char *run, const pawl_stream_options *options, pawl_err *err)
+{
+    return stream_open(e, store, run, options, NULL, err);
 }
 
 void pawl_stream_close(pawl_stream *r)

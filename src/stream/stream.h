@@ -36,10 +36,13 @@ struct pawl_stream {
     pawl_delta said;            /* of the live event that was returned last; its texts are in w.mem */
     pthread_mutex_t gate;       /* without an engine */
     atomic_bool stopped;
+    buf *base;                  /* while it is opened: gets the base; NULL: nobody needs it */
     bool pruned;                /* the gap before the base must be reported */
 };
 
-/* reader.c, for items_reader.c. PAWL_OK: *ev has a live event or a gap; or its kind is 0, and there is a current place, which line_next() passes.
+/* reader.c, for items_reader.c. As pawl_stream_open(); `base` (NULL: not needed) gets the base, of the same moment. */
+pawl_stream *stream_open(pawl_engine *e, pawl_store *store, const char *run, const pawl_stream_options *options, buf *base, pawl_err *err);
+/* PAWL_OK: *ev has a live event or a gap; or its kind is 0, and there is a current place, which line_next() passes.
  * Without `json` a typed delta has none: live_json() makes it. */
 pawl_code stream_step(pawl_stream *r, bool json, pawl_stream_event *ev, pawl_err *err);
 const char *live_json(pawl_stream *r, const pawl_stream_event *ev, pawl_err *err);      /* of that event, until the next one; NULL: no memory */
