@@ -41,6 +41,7 @@ typedef struct session {
     const pawl_value *policy;   /* for a new run; NULL: no rules */
     bool only_look;             /* the verb changes nothing: a run under another machine can be shown, too */
     bool upgraded;              /* a finished run was adopted: its new file is stored with the event that reopens it */
+    bool took;                  /* of src/cli: the engine here took the first event of go() itself, so no other answer was first */
     bool hands_out;             /* only expressions are performed here */
     const char *evaluator;      /* the evaluator of expressions, part of the machine's hash */
     logging log;

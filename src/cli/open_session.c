@@ -3,6 +3,7 @@
  * Called by the verbs, on the main thread. The session is the verb's: session_free. */
 #include "cli/open_session.h"
 #include "history/current_state.h"
+#include "host/open_questions.h"
 
 #include <string.h>
 
@@ -146,10 +147,29 @@ static int take_run(session *s, pawl_store *store, pawl_state *st, const char *o
     return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
 }
 
-session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, const char *file, int *code)
+/* The run, or with `top` what asks_top() finds: only a run that was spawned, or that cannot be loaded, may have another. */
+static pawl_code state_of(session *s, pawl_store *store, const char *run, bool top, current_state *now, run_seen *seen, pawl_err *err)
+{
+    pawl_code rc;
+
+    snprintf(s->run, sizeof s->run, "%s", run);
+    rc = current_state_seen(now, store, s->run, seen, err);
+    if (!top || (rc == PAWL_OK && !current_state_spawned(now)))
+        return rc;
+    asks_top(store, run, s->run);
+    if (strcmp(run, s->run) == 0)
+        return rc;
+    current_state_free(now);
+    run_seen_free(seen);
+    *err = (pawl_err){0};
+    return current_state_seen(now, store, s->run, seen, err);
+}
+
+static session *session_in(cli_call *c, pawl_store *store, const char *run, bool top, const char *file, int *code)
 {
     session *s = new_session(c);
     current_state now;
+    run_seen seen;
     pawl_err err = {0}, why = {0};
     pawl_code rc;
 
@@ -158,11 +178,13 @@ session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, cons
         *code = EXIT_FAILED;
         return NULL;
     }
-    snprintf(s->run, sizeof s->run, "%s", run);
     s->only_look = c->verb->looks;
-    rc = current_state_load(&now, store, run, &err);
+    rc = state_of(s, store, run, top, &now, &seen, &err);
+    run = s->run;
     if (rc == PAWL_OK) {
         *code = take_run(s, store, now.st, file);
+        if (*code == EXIT_DONE && top)          /* else its state may not be needed */
+            run_look_by(s->engine, s->run, &seen);
     } else if (rc == PAWL_CORRUPT) {    /* the store is damaged, not the file */
         fail(&why, PAWL_IO, "%s: its journal is damaged (%.120s); `pawl replay %s --verify` names the entry", run, err.text, run);
         *code = cli_fail(c, PAWL_IO, &why);
@@ -172,7 +194,18 @@ session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, cons
     if (rc != PAWL_OK)
         pawl_store_free(store);
     current_state_free(&now);
+    run_seen_free(&seen);
     return loaded(s, code);
+}
+
+session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, const char *file, int *code)
+{
+    return session_in(c, store, run, false, file, code);
+}
+
+session *session_of_top_in(cli_call *c, pawl_store *store, const char *run, int *code)
+{
+    return session_in(c, store, run, true, NULL, code);
 }
 
 session *session_of_run(cli_call *c, const char *given, int *code)

@@ -19,6 +19,8 @@ session *session_load_quietly(cli_call *c, const char *path, pawl_err *err);
 session *session_of_run(cli_call *c, const char *given, int *code);
 /* The same for a run in an open store, by `file` (NULL: the one that the run keeps). Takes `store`, also on failure. */
 session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, const char *file, int *code);
+/* The same, by the file that it keeps, for the topmost run that waits for `run` (asks_top). */
+session *session_of_top_in(cli_call *c, pawl_store *store, const char *run, int *code);
 /* Prints the errors of the file, one a line: "FILE:LINE:COLUMN: ...". `all`: notes, too. */
 void session_say_faults(const cli_call *c, const faults *f, bool all);
 /* Prints why the last turn of an agent failed. False: it has not ended, or did not fail. */

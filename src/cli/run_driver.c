@@ -7,6 +7,7 @@
 #include "app/run_settings.h"
 #include "cli/ui/view.h"
 #include "cli/ui/format.h"
+#include "engine/run/look.h"
 #include "engine/run/owner.h"
 
 #include <stdlib.h>
@@ -34,6 +35,7 @@ pawl_code go_event(session *s, void *ctx, pawl_err *err)
     const pawl_event *ev = ctx;
     pawl_code rc = pawl_event_send(s->engine, s->run, ev, err);
 
+    s->took = rc >= 0 && rc != PAWL_PENDING && rc != PAWL_IGNORED;
     if (rc == PAWL_IGNORED)
         logging_say(&s->log, LOG_WARN, s->run, "ignored", pawl_event_kind_name(ev->kind));
     if (rc == PAWL_IGNORED && ev->kind == PAWL_EV_INPUT)
@@ -48,6 +50,8 @@ bool go_elsewhere(session *s, char who[GO_WHO_BYTES])
     pawl_store *store = session_store(s);
     pawl_head head;
 
+    if (run_is_free(s->engine, s->run))
+        return false;
     if (store->verbs->head(store, s->run, &head, NULL) != PAWL_OK || head.owner == NULL || head.lease_ms <= store->verbs->now(store) || owner_dead(head.owner))
         return false;
     if (owner_is_own(head.owner))
@@ -424,10 +428,12 @@ int go(session *s, go_fn *first, void *ctx)
     char who[GO_WHO_BYTES] = "";
     pawl_err err = {0};
     pawl_code rc;
+    bool took;
     int code;
 
     go_signals(s->engine);
     rc = first == tell_child ? tell_child(s, ctx, &err) : driven(s, first, ctx, &err);
+    took = first == go_event && s->took;
     if (first == go_event)
         rc = sent(s, ctx, rc, who, &err);
     else if (first == tell_child && rc == PAWL_HELD)
@@ -446,6 +452,7 @@ int go(session *s, go_fn *first, void *ctx)
         }
     }
     code = *who != '\0' ? say_stored(s, who) : stands(s, rc, &err);
+    s->took = took;
     go_signals(NULL);
     return code;
 }
@@ -526,5 +533,5 @@ int go_tell(session *s, const pawl_event *ev)
     if (cli_given(s->c, "no-run") != NULL)
         return leave(s, ev);
     code = go(s, is_childs(s, ev) ? tell_child : go_event, &copy);
-    return code == EXIT_DONE && ev->kind == PAWL_EV_ANSWER && ev->id != NULL ? answer_taken(s, ev) : code;
+    return code == EXIT_DONE && ev->kind == PAWL_EV_ANSWER && ev->id != NULL && !s->took ? answer_taken(s, ev) : code;
 }

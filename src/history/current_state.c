@@ -4,16 +4,15 @@
  * journal is folded instead. */
 #include "history/current_state.h"
 
-typedef struct run_lines { buf base, snapshot, tail; } run_lines;
-
 static bool see_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
-    run_lines *l = ctx;
-    buf *to = kind == PAWL_LINE_BASE ? &l->base : kind == PAWL_LINE_SNAPSHOT ? &l->snapshot : &l->tail;
+    run_seen *l = ctx;
+    buf *to = kind == PAWL_LINE_BASE ? &l->base : kind == PAWL_LINE_SNAPSHOT ? &l->snapshot : &l->lines;
 
-    (void)seq;
+    if (kind == PAWL_LINE_BASE)
+        l->base_seq = seq;
     buf_put(to, line.data, line.size);
-    if (to == &l->tail)
+    if (to == &l->lines)
         buf_char(to, '\n');
     return !to->failed;
 }
@@ -57,14 +56,14 @@ static pawl_code tail_apply(pawl_state *st, const buf *tail, pawl_err *err)
     return rc;
 }
 
-static pawl_code lines_load(current_state *now, const run_lines *l, pawl_err *err)
+static pawl_code lines_load(current_state *now, const run_seen *l, pawl_err *err)
 {
     const pawl_loader loader = { .entry = entry_load, .blob = blob_read, .ctx = now };
     pawl_code rc = pawl_state_load((pawl_bytes){ l->base.data, l->base.size }, (pawl_bytes){ l->snapshot.data, l->snapshot.size }, &loader, NULL, &now->st,
                                    err);
 
     if (rc == PAWL_OK)
-        rc = tail_apply(now->st, &l->tail, err);
+        rc = tail_apply(now->st, &l->lines, err);
     if (rc != PAWL_OK) {
         pawl_state_free(now->st);
         now->st = NULL;
@@ -72,35 +71,54 @@ static pawl_code lines_load(current_state *now, const run_lines *l, pawl_err *er
     return rc;
 }
 
-pawl_code current_state_load(current_state *now, pawl_store *s, const char *run, pawl_err *err)
+void run_seen_free(run_seen *l)
 {
+    buf_free(&l->base);
+    buf_free(&l->snapshot);
+    buf_free(&l->lines);
+}
+
+pawl_code current_state_seen(current_state *now, pawl_store *s, const char *run, run_seen *l, pawl_err *err)
+{
+    pawl_look look = { .fn = see_line, .ctx = l, .load = true };
     pawl_err why = { PAWL_OK, "" };
-    run_lines l;
     pawl_code rc;
 
-    now->st = NULL;
+    *now = (current_state){ .st = NULL };
+    *l = (run_seen){ .base_seq = 0 };
     blobs_begin(&now->blobs, s, run);
     entry_page_init(&now->entries, NULL);
-    buf_init(&l.base, NULL);
-    buf_init(&l.snapshot, NULL);
-    buf_init(&l.tail, NULL);
-    rc = s->verbs->load(s, run, see_line, &l, &why);
-    if (rc == PAWL_OK && (l.base.failed || l.snapshot.failed || l.tail.failed))
+    buf_init(&l->base, NULL);
+    buf_init(&l->snapshot, NULL);
+    buf_init(&l->lines, NULL);
+    rc = store_look(s, run, &look, &why);
+    l->head = look.head;
+    l->head.owner = look.head.owner != NULL ? "" : NULL;    /* its texts are lent until the store is used again */
+    l->head.parked = look.head.parked != NULL ? "" : NULL;
+    l->version = look.version;
+    if (rc == PAWL_OK && (l->base.failed || l->snapshot.failed || l->lines.failed))
         rc = fail(&why, PAWL_NOMEM, "%s: no memory to load it", run);
-    if (rc == PAWL_OK && l.snapshot.size > 0 && (rc = lines_load(now, &l, &why)) == PAWL_OK)
-        goto out;
-    if (rc == PAWL_OK || (rc == PAWL_CORRUPT && l.snapshot.size > 0)) {
+    if (rc == PAWL_OK && (rc = lines_load(now, l, &why)) == PAWL_OK)
+        return rc;
+    if (rc == PAWL_CORRUPT && l->base.size > 0) {       /* also without a snapshot: its error is that of a fold */
         why = (pawl_err){ PAWL_OK, "" };
         rc = pawl_history_state(s, run, 0, &now->st, &why);
     }
-out:
     if (rc != PAWL_OK)
         fail(err, rc, "%s", why.text);
-    buf_free(&l.base);
-    buf_free(&l.snapshot);
-    buf_free(&l.tail);
     return rc;
 }
+
+pawl_code current_state_load(current_state *now, pawl_store *s, const char *run, pawl_err *err)
+{
+    run_seen l;
+    pawl_code rc = current_state_seen(now, s, run, &l, err);
+
+    run_seen_free(&l);
+    return rc;
+}
+
+bool current_state_spawned(const current_state *now) { return now->st->parent != NULL; }
 
 void current_state_free(current_state *now)
 {

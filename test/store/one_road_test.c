@@ -1,4 +1,5 @@
 /* one_road_test.c - how many transactions a run's beginning and an answer take in a SQLite file, and how often its first node runs. */
+#include "engine/run/look.h"
 #include "lib/check.h"
 #include "pawl/engine.h"
 #include "pawl/graph.h"
@@ -131,6 +132,85 @@ PAWL_TEST(test_S2_a_run_that_is_looked_at_and_then_answered_is_loaded_once)
     CHECK(pawl_run_state(e, "r", NULL) != NULL);
     CHECK(seen.reads > 0);              /* somebody else has it now */
     pawl_store_free(s);
+    engine_over(e);
+}
+
+static bool see_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    run_seen *read = ctx;
+    buf *to = kind == PAWL_LINE_BASE ? &read->base : kind == PAWL_LINE_SNAPSHOT ? &read->snapshot : &read->lines;
+
+    read->base_seq = kind == PAWL_LINE_BASE ? seq : read->base_seq;
+    buf_put(to, line.data, line.size);
+    if (to == &read->lines)
+        buf_char(to, '\n');
+    return true;
+}
+
+static void run_read(pawl_store *s, run_seen *read)
+{
+    pawl_look look = { .fn = see_line, .ctx = read, .load = true };
+
+    *read = (run_seen){ .base_seq = 0 };
+    buf_init(&read->base, NULL);
+    buf_init(&read->snapshot, NULL);
+    buf_init(&read->lines, NULL);
+    CHECK_INT(store_look(s, "r", &look, NULL), PAWL_OK);
+    read->head = look.head;
+    read->version = look.version;
+}
+
+static void run_read_free(run_seen *read)
+{
+    buf_free(&read->base);
+    buf_free(&read->snapshot);
+    buf_free(&read->lines);
+}
+
+/* An engine, and what was read of the run with its store before. */
+static pawl_engine *engine_after_read(run_seen *read)
+{
+    pawl_engine *e;
+
+    path_new("road");
+    e = engine_open();
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
+    pawl_engine_free(e);
+    e = engine_again();
+    run_read(pawl_engine_store(e), read);
+    return e;
+}
+
+PAWL_TEST(test_S2_a_run_that_was_read_with_the_engines_store_is_not_read_again)
+{
+    run_seen read;
+    pawl_engine *e = engine_after_read(&read);
+
+    seen_nothing();
+    CHECK(!run_is_free(e, "r"));        /* not known yet */
+    run_look_by(e, "r", &read);
+    run_read_free(&read);
+    CHECK(run_is_free(e, "r"));
+    CHECK(pawl_run_state(e, "r", NULL) != NULL);
+    CHECK_INT(seen.reads, 0);
+    CHECK_INT(pawl_answer(e, "r", "gate", "true", NULL), PAWL_HALTED);
+    CHECK_INT(seen.loads, 0);
+    CHECK_INT(seen.writes, 1);
+    CHECK_STR(pawl_run_get(e, "r", "answer"), "true");
+    engine_over(e);
+}
+
+PAWL_TEST(test_S2_what_was_read_before_another_engine_wrote_is_read_again)
+{
+    run_seen read;
+    pawl_engine *e = engine_after_read(&read), *other = engine_again();
+
+    CHECK_INT(pawl_answer(other, "r", "gate", "false", NULL), PAWL_HALTED);
+    pawl_engine_free(other);
+    run_look_by(e, "r", &read);
+    run_read_free(&read);
+    CHECK(!run_is_free(e, "r"));
+    CHECK_STR(pawl_run_get(e, "r", "answer"), "false");
     engine_over(e);
 }
 

@@ -145,15 +145,10 @@ static int let_in(session *s)
 static session *session_of_top(cli_call *c, const char *given, char run[RUN_ID_BYTES], int *code)
 {
     pawl_store *store = cli_store_of(c, given, run, code);
-    char top[RUN_ID_BYTES];
 
     if (store == NULL)
         return NULL;
-    if (cli_given(c, "file") == NULL)
-        asks_top(store, run, top);
-    else
-        memcpy(top, run, sizeof top);
-    return session_of_run_in(c, store, top, cli_given(c, "file"), code);
+    return cli_given(c, "file") == NULL ? session_of_top_in(c, store, run, code) : session_of_run_in(c, store, run, cli_given(c, "file"), code);
 }
 
 static int answer_found(session *s, const ask *of, const char *text, const char *value)

@@ -15,16 +15,26 @@ pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err 
     return *out != NULL ? PAWL_OK : PAWL_NOMEM;
 }
 
-bool run_is_at_rest(pawl_engine *e, const cached_run *r)
+static bool is_as_looked(pawl_engine *e, const cached_run *r)
 {
     uint64_t now;
 
-    if (r->fence != 0 || r->rest_fence == 0 || r->st == NULL || r->st->commands > 0 || run_is_over(r) || !run_fits(r))
-        return false;
     pthread_mutex_lock(&e->lock);
     now = e->store->verbs->version(e->store);
     pthread_mutex_unlock(&e->lock);
     return now != 0 && now == r->looked;
+}
+
+bool run_is_at_rest(pawl_engine *e, const cached_run *r)
+{
+    return r->fence == 0 && r->rest_fence != 0 && r->st != NULL && r->st->commands == 0 && !run_is_over(r) && run_fits(r) && is_as_looked(e, r);
+}
+
+bool run_is_free(pawl_engine *e, const char *run)
+{
+    cached_run *r;
+
+    return run_known(e, run, &r, NULL) == PAWL_OK && r->fence == 0 && r->rest_fence != 0 && is_as_looked(e, r);
 }
 
 /* The head of a run that this engine does not hold, and has the state of. */
@@ -71,6 +81,16 @@ cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
     if (r->fence == 0)
         head_seen(r, &head, now);
     return r;
+}
+
+void run_look_by(pawl_engine *e, const char *run, const run_seen *seen)
+{
+    cached_run *r;
+
+    if (run_known(e, run, &r, NULL) != PAWL_OK || r->fence != 0 || r->st != NULL || run_is_gone(r) || run_load_by(e, r, seen) != PAWL_OK)
+        return;                 /* whoever looks at it reads it, and gets the error */
+    r->loaded_fence = seen->head.owner == NULL ? seen->head.fence : 0;
+    head_seen(r, &seen->head, seen->version);
 }
 
 pawl_state *pawl_run_state(pawl_engine *e, const char *run, pawl_err *err)

@@ -3,6 +3,7 @@
 #define ENGINE_RUN_H
 
 #include "engine/command/outbox.h"
+#include "engine/run/look.h"
 
 enum {
     CACHE_ENTRIES = 4096,
@@ -157,6 +158,7 @@ void run_keep_released(pawl_engine *e, cached_run *r);        /* no call drives 
 static inline bool run_loaded_under(const cached_run *r, uint64_t fence) { return fence != 0 && r->loaded_fence == fence; }
 pawl_code run_read_entry(cached_run *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records);   /* lent until the next */
 pawl_code run_load(pawl_engine *e, cached_run *r, pawl_err *err);
+pawl_code run_load_by(pawl_engine *e, cached_run *r, const run_seen *seen);   /* of a run without a state; on failure it has none */
 pawl_code run_enter(pawl_engine *e, cached_run *r, pawl_err *err);   /* loaded, when it was claimed just now */
 pawl_code run_hold(pawl_engine *e, cached_run *r, pawl_err *err);    /* claimed and loaded */
 

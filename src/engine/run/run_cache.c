@@ -318,6 +318,18 @@ pawl_code run_load(pawl_engine *e, cached_run *r, pawl_err *err)
     return rc;
 }
 
+pawl_code run_load_by(pawl_engine *e, cached_run *r, const run_seen *seen)
+{
+    loading l = { seen->base, seen->snapshot, seen->lines, seen->base_seq };    /* lent */
+    pawl_code rc = state_load(e, r, &l, NULL);
+
+    if (rc == PAWL_OK)
+        rc = wait_index_load(e, r);
+    if (rc != PAWL_OK)
+        run_drop_state(e, r);
+    return rc;
+}
+
 /* ---- claimed --------------------------------------------------------------------------------------------- */
 
 void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
