@@ -191,6 +191,7 @@ PAWL_TEST(test_S2_a_run_that_was_read_with_the_engines_store_is_not_read_again)
     run_look_by(e, "r", &read);
     run_read_free(&read);
     CHECK(run_is_free(e, "r"));
+    CHECK_INT(run_next_seq(e, "r"), read.head.seq + 1);
     CHECK(pawl_run_state(e, "r", NULL) != NULL);
     CHECK_INT(seen.reads, 0);
     CHECK_INT(pawl_answer(e, "r", "gate", "true", NULL), PAWL_HALTED);
@@ -210,6 +211,7 @@ PAWL_TEST(test_S2_what_was_read_before_another_engine_wrote_is_read_again)
     run_look_by(e, "r", &read);
     run_read_free(&read);
     CHECK(!run_is_free(e, "r"));
+    CHECK_INT(run_next_seq(e, "r"), 0);
     CHECK_STR(pawl_run_get(e, "r", "answer"), "false");
     engine_over(e);
 }

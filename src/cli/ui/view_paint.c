@@ -8,6 +8,7 @@
  * painted over. */
 #include "cli/ui/view.h"
 #include "cli/ui/format.h"
+#include "engine/run/look.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -233,15 +234,17 @@ static void *look_on(void *arg)
 
 /* ---- begun and ended -------------------------------------------------------------------------------------- */
 
-/* The past of an existing run is read, for what is open in it, but not shown. A stream tells where the past ends without reading it. */
+/* The past of an existing run is read, for what is open in it, but not shown. The engine or a stream tells where it ends without reading it. */
 static void past_find(viewing *w)
 {
-    pawl_stream *r = pawl_stream_open(w->e, NULL, w->run, &(pawl_stream_options){ .from = "now", .kinds = PAWL_STREAM_TASKS }, NULL);
-    unsigned long long seq;
+    unsigned long long seq = run_next_seq(w->e, w->run);
+    pawl_stream *r = NULL;
 
-    if ((w->fresh = r == NULL))
-        return;
-    snprintf(w->past, sizeof w->past, "%s", pawl_stream_cursor(r));
+    if (seq > 0)
+        snprintf(w->past, sizeof w->past, "%llu.0", seq);
+    else if ((r = pawl_stream_open(w->e, NULL, w->run, &(pawl_stream_options){ .from = "now", .kinds = PAWL_STREAM_TASKS }, NULL)) != NULL)
+        snprintf(w->past, sizeof w->past, "%s", pawl_stream_cursor(r));
+    w->fresh = seq == 0 && r == NULL;
     if (sscanf(w->past, "%llu", &seq) == 1 && seq > PAST_ENTRIES)
         snprintf(w->from, sizeof w->from, "%llu.0", seq - PAST_ENTRIES);
     pawl_stream_close(r);

@@ -37,6 +37,15 @@ bool run_is_free(pawl_engine *e, const char *run)
     return run_known(e, run, &r, NULL) == PAWL_OK && r->fence == 0 && r->rest_fence != 0 && is_as_looked(e, r);
 }
 
+uint64_t run_next_seq(pawl_engine *e, const char *run)
+{
+    cached_run *r;
+
+    if (run_known(e, run, &r, NULL) != PAWL_OK || r->fence != 0 || r->st == NULL || run_is_gone(r) || r->records > 0 || !is_as_looked(e, r))
+        return 0;
+    return r->seq + 1;
+}
+
 /* The head of a run that this engine does not hold, and has the state of. */
 static void head_seen(cached_run *r, const pawl_head *head, uint64_t version)
 {

@@ -16,5 +16,7 @@ typedef struct run_seen {
 void run_look_by(pawl_engine *e, const char *run, const run_seen *seen);
 /* Nobody held the run when it was looked at here, and nobody has written since: no table is read. False: that is not known. */
 bool run_is_free(pawl_engine *e, const char *run);
+/* The number of the run's next entry, if nobody has written since it was looked at here, and no record follows its newest entry. 0: that is not known. */
+uint64_t run_next_seq(pawl_engine *e, const char *run);
 
 #endif
