@@ -30,13 +30,11 @@ static bool strikes(fault_kind kind)
 
 /* ---- a file system in between ---------------------------------------------------------------- */
 
-typedef struct between { sqlite3_file file, *real; bool wal; } between;
-static struct { int64_t dirty, syncs; } wal;   /* bytes written since its last sync; its syncs */
+typedef struct between { sqlite3_file file, *real; } between;
 static sqlite3_vfs *real_vfs;
 static sqlite3_vfs between_vfs;
 
 static sqlite3_file *real_of(sqlite3_file *f) { return ((between *)(void *)f)->real; }
-static bool is_wal(sqlite3_file *f) { return ((between *)(void *)f)->wal; }
 #define REAL(call, ...) real_of(f)->pMethods->call(real_of(f), __VA_ARGS__)
 
 static int f_close(sqlite3_file *f) { return real_of(f)->pMethods->xClose(real_of(f)); }
@@ -46,7 +44,6 @@ static int f_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 }
 static int f_write(sqlite3_file *f, const void *from, int n, sqlite3_int64 at)
 {
-    wal.dirty += is_wal(f) ? n : 0;
     if (strikes(FAULT_FULL))
         return SQLITE_FULL;
     if (!strikes(FAULT_WRITE))
@@ -58,14 +55,7 @@ static int f_truncate(sqlite3_file *f, sqlite3_int64 n)
 {
     return strikes(FAULT_WRITE) ? SQLITE_IOERR_TRUNCATE : REAL(xTruncate, n);
 }
-static int f_sync(sqlite3_file *f, int flags)
-{
-    if (strikes(FAULT_SYNC))
-        return SQLITE_IOERR_FSYNC;
-    wal.dirty = is_wal(f) ? 0 : wal.dirty;
-    wal.syncs += is_wal(f);
-    return REAL(xSync, flags);
-}
+static int f_sync(sqlite3_file *f, int flags) { return strikes(FAULT_SYNC) ? SQLITE_IOERR_FSYNC : REAL(xSync, flags); }
 static int f_size(sqlite3_file *f, sqlite3_int64 *n) { return REAL(xFileSize, n); }
 static int f_lock(sqlite3_file *f, int level) { return REAL(xLock, level); }
 static int f_unlock(sqlite3_file *f, int level) { return REAL(xUnlock, level); }
@@ -94,7 +84,6 @@ static int between_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *f
     int rc;
 
     (void)vfs;
-    b->wal = (flags & SQLITE_OPEN_WAL) != 0;
     b->real = (sqlite3_file *)(void *)(b + 1);
     rc = real_vfs->xOpen(real_vfs, name, b->real, flags, out);
     b->file.pMethods = b->real->pMethods == NULL ? NULL : &between_methods;
@@ -187,8 +176,8 @@ static void check_end(pawl_store *s, uint64_t n)
     CHECK_INT(head(s, "r").wake_ms, 9);
 }
 
-/* True: call `n` of that kind was made, and failed. `kept`: the file was made and closed before, so that its WAL is empty, and commits are synced (Q7). */
-static bool played(fault_kind kind, uint64_t n, bool kept)
+/* True: call `n` of that kind was made, and failed. */
+static bool played(fault_kind kind, uint64_t n)
 {
     pawl_code due = kind == FAULT_MEMORY ? PAWL_NOMEM : PAWL_IO;
     pawl_err err = { PAWL_OK, "" };
@@ -196,10 +185,8 @@ static bool played(fault_kind kind, uint64_t n, bool kept)
     bool struck;
 
     folder_empty();
-    if (kept)
-        pawl_store_free(file_opened("a.pawl"));
     fault_set(kind, n);
-    if ((s = pawl_store_sqlite(in_folder("a.pawl"), &(pawl_sqlite){ .normal = kind != FAULT_SYNC && !kept }, &err)) == NULL) {
+    if ((s = pawl_store_sqlite(in_folder("a.pawl"), &(pawl_sqlite){ .normal = kind != FAULT_SYNC }, &err)) == NULL) {
         CHECK_INT(err.code, due);
         s = file_opened("a.pawl");
     }
@@ -305,65 +292,9 @@ static void march(fault_kind kind, uint64_t stride)
 {
     uint64_t n = 1;
 
-    while (played(kind, n, false))
+    while (played(kind, n))
         n += check_run_all() ? 1 : 1 + check_rand_below(stride);
     CHECK(n > 5);
-    for (n = 1; (kind == FAULT_SYNC || kind == FAULT_WRITE) && played(kind, n, true);)
-        n += check_run_all() ? 1 : 1 + check_rand_below(stride);
-}
-
-/* A handle that syncs each commit, on a file whose WAL is empty (Q7). */
-static pawl_store *synced_opened(void)
-{
-    pawl_store *s = pawl_store_sqlite(in_folder("a.pawl"), NULL, NULL);
-
-    CHECK(s != NULL);
-    return s;
-}
-
-/* Q7: each verb of a FULL handle that must be durable leaves nothing of the WAL unsynced; the first in an empty WAL has one sync for it. */
-PAWL_TEST(test_Q7_the_first_write_is_synced_once)
-{
-    pawl_store *s;
-    int64_t syncs;
-
-    folder_empty();
-    pawl_store_free(file_opened("a.pawl"));
-    s = synced_opened();
-    syncs = wal.syncs;
-    CHECK_INT(step(s, 0, NULL), PAWL_OK);
-    CHECK_INT(wal.dirty, 0);
-    CHECK_INT(wal.syncs, syncs + 1);
-    for (int i = 1; i <= STEPS + 3; i++) {
-        CHECK_INT(step(s, i, NULL), PAWL_OK);
-        CHECK(i == 1 || wal.dirty == 0);        /* a claim may be lost with the power */
-    }
-    pawl_store_free(s);
-
-    s = synced_opened();
-    syncs = wal.syncs;
-    CHECK_INT(step(s, 1, NULL), PAWL_OK);
-    CHECK(wal.dirty > 0 && wal.syncs == syncs);
-    CHECK_INT(step(s, STEPS + 6, NULL), PAWL_OK);
-    CHECK_INT(wal.dirty, 0);
-    pawl_store_free(s);
-}
-
-/* What failed to be synced is synced when the verb is repeated, although that stores nothing new. */
-PAWL_TEST(test_Q7_a_failed_first_sync_is_told_and_made_up_for)
-{
-    pawl_store *s;
-    pawl_err err = { PAWL_OK, "" };
-
-    folder_empty();
-    pawl_store_free(file_opened("a.pawl"));
-    s = synced_opened();
-    fault_set(FAULT_SYNC, 1);
-    CHECK_INT(step(s, 0, &err), PAWL_IO);
-    CHECK(fault.struck && wal.dirty > 0);
-    CHECK_INT(step(s, 0, NULL), PAWL_OK);
-    CHECK_INT(wal.dirty, 0);
-    pawl_store_free(s);
 }
 
 PAWL_TEST(test_S4_every_write_fails_once_and_nothing_is_lost) { march(FAULT_WRITE, 12); }

@@ -12,9 +12,7 @@
  *   Q4 The caches of a handle are valid while the file's data version is the one that they were read at; else they are read again.
  *      A transaction that fails invalidates them.
  *   Q5 heads.mail counts the deliveries not taken, heads.waits the open waits.
- *   Q6 A snapshot is read only when its digest fits its bytes and the hash of the entry that it was taken at (K11).
- *   Q7 The first transaction in an empty WAL is committed without SQLite's two syncs, and then synced once, before the verb returns. The sync of the
- *      header keeps old frames apart from new ones, and an empty WAL has no old frames. A verb whose sync fails is stored, but reports the error. */
+ *   Q6 A snapshot is read only when its digest fits its bytes and the hash of the entry that it was taken at (K11). */
 #ifndef STORE_SQLITE_SQLITE_H
 #define STORE_SQLITE_SQLITE_H
 
@@ -45,8 +43,6 @@ enum {
 /* The transaction of a handle (txn.c has the table). TXN_USER_SQL: a function of the caller uses the connection (pawl_within.work), and the store
  * may not be used; TXN_USER_LINES: its lines are made (pawl_within.made), and the store may be read in this transaction. */
 typedef enum txn_state { TXN_NONE, TXN_READ, TXN_WRITE, TXN_USER_SQL, TXN_USER_LINES, TXN_STATES } txn_state;
-
-typedef enum sync_mode { SYNC_AS_OPENED, SYNC_NORMAL, SYNC_OFF } sync_mode;
 
 typedef struct run_tail {       /* the newest row of a run, when it is above the watermark (Q3) */
     int64_t no;                 /* 0: a free slot */
@@ -83,9 +79,7 @@ struct sqlite_store {
     bool normal;                /* synchronous NORMAL was asked for */
     bool open;                  /* the file was opened and has tables */
     bool locked;                /* PATH-lock is held (Q1) */
-    uint8_t sync;               /* sync_mode of the connection now; a store with `normal` stays at SYNC_AS_OPENED */
-    bool sync_after;            /* this transaction is synced after its commit (Q7) */
-    bool wal_unsynced;          /* that failed: the next one tries again */
+    bool relaxed;               /* synchronous is NORMAL for a TXN_UNSYNCED transaction */
     uint8_t txn;                /* txn_state; txn_move() changes it */
     bool guard_installed;
     bool user_sql_late;         /* it exceeded its limit */
@@ -133,7 +127,6 @@ pawl_code lock_take(sqlite_store *s, pawl_err *err);    /* Q1; PAWL_TRANSIENT: a
 void lock_release(sqlite_store *s);
 /* PAWL_INVALID: called by a callback of the store. */
 pawl_code write_begin(sqlite_store *s, txn_kind kind, pawl_err *err);
-void write_lock(sqlite_store *s, txn_kind kind);        /* begins SQLite's transaction, also again after one that the caller's SQL rolled back */
 /* Commits when `rc` is PAWL_OK and there was no error; else rolls back. Returns the first failure. */
 pawl_code write_end(sqlite_store *s, pawl_code rc, pawl_err *err);
 pawl_code read_begin(sqlite_store *s, pawl_err *err);

@@ -1,8 +1,8 @@
 /* txn.c - PATH-lock, transactions, checkpoints, and the store's clock.
  *
- * Owns the lock's descriptor and the state of the transaction (s->txn, s->rc, s->sync, s->data_version). Called by all files of the folder, on
+ * Owns the lock's descriptor and the state of the transaction (s->txn, s->rc, s->relaxed, s->data_version). Called by all files of the folder, on
  * the thread that uses the handle.
- * Invariants: Q1 (write_begin takes the lock, txn_finish releases it), Q4 (caches_validate compares the data version at each begin), Q7. */
+ * Invariants: Q1 (write_begin takes the lock, txn_finish releases it), Q4 (caches_validate compares the data version at each begin). */
 #include "store/sqlite/sqlite.h"
 
 #include "base/sm.h"
@@ -172,46 +172,17 @@ static pawl_code namespace_find(sqlite_store *s)
 }
 
 /* Only between transactions. When FULL cannot be restored now, it is before the next synced commit. */
-static void synchronous_set(sqlite_store *s, sync_mode mode)
+static void synchronous_set(sqlite_store *s, bool relaxed)
 {
-    static const char *const pragmas[] = { "PRAGMA synchronous=FULL", "PRAGMA synchronous=NORMAL", "PRAGMA synchronous=OFF" };
     int rc;
 
-    if (s->normal || s->sync == mode || s->rc != SQLITE_OK)
+    if (s->normal || s->relaxed == relaxed || s->rc != SQLITE_OK)
         return;
-    rc = sqlite3_exec(s->db, pragmas[mode], NULL, NULL, NULL);
+    rc = sqlite3_exec(s->db, relaxed ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL", NULL, NULL, NULL);
     if (rc != SQLITE_OK)
         s->rc = rc;
     else
-        s->sync = mode;
-}
-
-/* NULL: the WAL is not open. Nobody can leave WAL mode while this handle is open, so it is no other journal. */
-static sqlite3_file *wal_file(sqlite_store *s)
-{
-    sqlite3_file *f = NULL;
-
-    sqlite3_file_control(s->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &f);
-    return f == NULL || f->pMethods == NULL ? NULL : f;
-}
-
-static bool wal_is_empty(sqlite_store *s)
-{
-    sqlite3_file *f = wal_file(s);
-    sqlite3_int64 size = 1;
-
-    return f != NULL && f->pMethods->xFileSize(f, &size) == SQLITE_OK && size == 0;
-}
-
-/* Q7 */
-static void wal_sync(sqlite_store *s)
-{
-    sqlite3_file *f = wal_file(s);
-    int rc = f == NULL ? SQLITE_IOERR_FSYNC : f->pMethods->xSync(f, SQLITE_SYNC_NORMAL);
-
-    s->wal_unsynced = rc != SQLITE_OK;
-    if (rc != SQLITE_OK)
-        s->rc = rc;
+        s->relaxed = relaxed;
 }
 
 /* Frees buffers that grew large for one value. */
@@ -230,7 +201,7 @@ static void txn_finish(sqlite_store *s)
     txn_move(s, TXN_NONE);
     slots_shrink(s);
     s->rc = SQLITE_OK;
-    synchronous_set(s, SYNC_AS_OPENED);
+    synchronous_set(s, false);
     lock_release(s);
     s->rc = SQLITE_OK;
 }
@@ -251,23 +222,6 @@ static pawl_code file_check(sqlite_store *s, pawl_err *err)
     return fail(err, PAWL_IO, "%s was deleted or replaced while it was open; nothing more is written: put it back, or start with a new file", s->path);
 }
 
-/* Q7. With SQLite's lock no other program writes, so an empty WAL stays empty; one may have written before, without PATH-lock. */
-void write_lock(sqlite_store *s, txn_kind kind)
-{
-    const sync_mode mode = kind == TXN_UNSYNCED ? SYNC_NORMAL : SYNC_AS_OPENED;
-    bool empty = !s->normal && s->own_writes == 0 && wal_is_empty(s);
-
-    synchronous_set(s, empty ? SYNC_OFF : mode);
-    sql_run(s, sql_use(s, SQL_BEGIN_WRITE));
-    if (empty && s->rc == SQLITE_OK && !wal_is_empty(s)) {
-        empty = false;
-        sql_run(s, sql_use(s, SQL_ROLLBACK));
-        synchronous_set(s, mode);
-        sql_run(s, sql_use(s, SQL_BEGIN_WRITE));
-    }
-    s->sync_after = empty && kind == TXN_SYNCED;
-}
-
 pawl_code write_begin(sqlite_store *s, txn_kind kind, pawl_err *err)
 {
     pawl_code rc;
@@ -281,8 +235,9 @@ pawl_code write_begin(sqlite_store *s, txn_kind kind, pawl_err *err)
     if ((rc = file_check(s, err)) != PAWL_OK || (rc = lock_take(s, err)) != PAWL_OK)
         return rc;
     txn_move(s, TXN_WRITE);
+    synchronous_set(s, kind == TXN_UNSYNCED);
     s->changes_before = sqlite3_total_changes(s->db);
-    write_lock(s, kind);
+    sql_run(s, sql_use(s, SQL_BEGIN_WRITE));
     if (s->rc == SQLITE_OK) {
         if (data_version(s) != s->data_version)
             s->others = -1;
@@ -319,18 +274,16 @@ pawl_code write_end(sqlite_store *s, pawl_code rc, pawl_err *err)
     PAWL_ASSERT(s->txn == TXN_WRITE, "Q1: what is committed is a write transaction");
     if (rc == PAWL_OK && s->rc == SQLITE_OK && s->tail_rows >= TAIL_ROWS_MAX)
         watermark_move(s);
-    if (rc == PAWL_OK) {
+    if (rc == PAWL_OK)
         sql_run(s, sql_use(s, SQL_COMMIT));
-        if (s->rc == SQLITE_OK && (s->wal_unsynced || (s->sync_after && !wal_is_empty(s))))
-            wal_sync(s);
+    if (rc == PAWL_OK)
         rc = sql_code(s, err);
-    }
     if (rc != PAWL_OK) {
         roll_back(s);
     } else {
         s->data_version = data_version(s);
         s->own_writes += sqlite3_total_changes(s->db) != s->changes_before;
-        if (s->wal_pages >= s->wal_pages_next && s->sync != SYNC_OFF)
+        if (s->wal_pages >= s->wal_pages_next)
             checkpoint(s, SQLITE_CHECKPOINT_PASSIVE);
     }
     txn_finish(s);

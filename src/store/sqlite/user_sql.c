@@ -237,7 +237,7 @@ void user_sql_run(sqlite_store *s, pawl_append *all, size_t n)
             rolled_back = s->rc == SQLITE_OK && sqlite3_get_autocommit(s->db);
         }
         if (rolled_back)
-            write_lock(s, TXN_SYNCED);
+            sql_run(s, sql_use(s, SQL_BEGIN_WRITE));
     } while (rolled_back && s->rc == SQLITE_OK);
 }
 
