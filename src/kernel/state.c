@@ -299,7 +299,7 @@ static const char *full_id(pawl_step *s, const pawl_state *st, const nth_call *w
     return step_copy(s, b, NULL);
 }
 
-static pawl_code spec_of(const pawl_state *st, pawl_step *s, const nth_call *w, const pawl_value **spec, const char **id, pawl_err *err)
+static pawl_code open_spec(const pawl_state *st, pawl_step *s, const nth_call *w, const pawl_value **spec, const char **id, pawl_err *err)
 {
     *spec = w->c->at == CALL_IN_DOUBT ? value_read(&s->mem, w->c->doubt, strlen(w->c->doubt), "a spec", err)
                         : value_read(&s->mem, w->c->spec, w->c->spec_size, "a spec", err);
@@ -319,7 +319,7 @@ static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth
 /* All but its arguments. */
 static pawl_code command_but_args(pawl_state *st, pawl_step *s, const nth_call *w, pawl_command *out, const pawl_value **spec, pawl_err *err)
 {
-    pawl_code rc = spec_of(st, s, w, spec, &out->id, err);
+    pawl_code rc = open_spec(st, s, w, spec, &out->id, err);
 
     if (rc != PAWL_OK)
         return rc;
@@ -415,7 +415,7 @@ pawl_code pawl_state_wait(pawl_state *st, size_t index, pawl_step *s, pawl_wait 
     pawl_code rc;
 
     memset(out, 0, sizeof *out);
-    if ((rc = nth(st, index, true, s, &w, err)) != PAWL_OK || (rc = spec_of(st, s, &w, &spec, &out->id, err)) != PAWL_OK)
+    if ((rc = nth(st, index, true, s, &w, err)) != PAWL_OK || (rc = open_spec(st, s, &w, &spec, &out->id, err)) != PAWL_OK)
         return rc;
     out->slot = pawl_value_string(pawl_value_get(spec, "slot"));
     n = w.tk != NULL ? w.tk->node_size : strcspn(w.path, ":");
