@@ -181,6 +181,33 @@ static void sql_state_dropped(cached_run *r)
             sql_undo(entry);
 }
 
+/* Its command was folded and is not known to be stored: what is stored instead may ask for something else under the same id. What is not pure has not
+ * begun (E1, G9), and a child run has not if it is new. */
+static void entry_unmake(outbox_entry *entry)
+{
+    pawl_engine *e = entry->e;
+
+    if (entry_is(entry, ENTRIES_RUNNING))
+        entry_stop(entry);
+    if (!entry_is(entry, ENTRIES_RUNNING) || later_drop(entry)) {
+        entry_remove(e, entry);
+        return;
+    }
+    outbox_take_out(entry);
+    entry_move(entry, ENTRY_STRAY);
+    budget_leave(e, entry);
+    later_unlist(entry);
+}
+
+static void unstored_drop(cached_run *r)
+{
+    for (unsigned s = 0; s < ENTRY_STATES && r->outbox.stored < r->outbox.orders; s++)
+        if (s != ENTRY_CHILD_STARTED && s != ENTRY_CHILD_RELEASED)
+            OUTBOX_EACH(r, entry, next, s)
+                if (entry->order > r->outbox.stored)
+                    entry_unmake(entry);
+}
+
 void outbox_state_dropped(cached_run *r)
 {
     r->commands_moved = true;
@@ -192,4 +219,5 @@ void outbox_state_dropped(cached_run *r)
         if (granted->count == COUNT_IN_COMMIT)
             count_clear(granted);
     sql_state_dropped(r);
+    unstored_drop(r);
 }

@@ -45,6 +45,7 @@ typedef struct outbox {
     outbox_entry **index;                       /* by command id: open hashing, `index_cap` is a power of two */
     size_t index_cap, count;
     uint64_t orders;                            /* entries that were ever made */
+    uint64_t stored;                            /* the commands of so many of them are known to be stored */
     uint64_t reconciled;                        /* reconciliations so far */
     int64_t watched_ms;                         /* when the limits of running attempts were looked at */
     size_t backoffs, take_backs, uncertain;     /* entries in COUNT_BACKOFF, in COUNT_TAKE_BACK, in COUNT_UNCERTAIN */
@@ -96,7 +97,7 @@ void outbox_postpone(pawl_engine *e, cached_run *r, int64_t now);       /* its e
 void outbox_forget(pawl_engine *e, cached_run *r);      /* drops the entries, unless this engine alone knows something of them */
 void outbox_unqueue(pawl_engine *e, cached_run *r);     /* it is not driven now: its entries leave the queues, so that they keep no other entry waiting */
 void outbox_lease_lost(cached_run *r);                  /* another engine holds the run: running attempts are stopped */
-void outbox_state_dropped(cached_run *r);               /* the state was thrown away: receipts that were folded are fed again */
+void outbox_state_dropped(cached_run *r);               /* the state was thrown away: receipts that were folded are fed again, such commands go */
 void outbox_stop_all(cached_run *r);
 void outbox_stop_unstarted(cached_run *r);              /* attempts that wait for a thread must not begin any more (E10) */
 void outbox_free(pawl_engine *e, cached_run *r);

@@ -55,6 +55,7 @@ void outbox_stored(pawl_engine *e, cached_run *r)
 {
     buf *b = &r->outbox.received;
 
+    r->outbox.stored = r->outbox.orders;
     OUTBOX_EACH(r, entry, next, ENTRY_FED)
         entry_remove(e, entry);
     for (const char *id = b->data; b->size > 0 && id < b->data + b->size; id += strlen(id) + 1) {
@@ -132,6 +133,8 @@ pawl_code outbox_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_er
     r->outbox.reconciled++;
     for (size_t i = 0; i < pawl_state_commands(r->st) && rc == PAWL_OK; i++)
         rc = command_reconcile(e, r, i, why, err);
+    if (r->nlines == 0)
+        r->outbox.stored = r->outbox.orders;
     if (rc == PAWL_OK)
         outbox_sweep(e, r);
     else
