@@ -203,6 +203,7 @@ static void authorize_call(turn *t, uint32_t k, bool *pending)
     *pending = rc == PAWL_OK && c->policy_key != NULL && strcmp(c->policy_key, under) == 0 && gate_waits(t, k);
     if (*pending)
         return;
+    flow_withdraw(t->s, tag_of(t, "gate", k));      /* decided earlier in this event, under another mode: its question would stay open beside the new one */
     if (rc == PAWL_OK && c->refused && c->policy_key != NULL && strcmp(c->policy_key, under) != 0) {
         repeat_refusal(t, k, &o.g);
         return;

@@ -14,5 +14,7 @@ typedef struct reducer_machine {
 
 extern const machine_ops reducer_ops;
 bool in_reducer(const pawl_step *s);
+/* Takes back the calls and waits that this very event has made under `tag`: as if they had not been asked for. pawl_flow_drop() leaves those alone. */
+void flow_withdraw(pawl_step *s, const char *tag);
 
 #endif

@@ -169,6 +169,34 @@ void pawl_flow_drop(pawl_step *s, const char *tag)
         v->drops[v->ndrops++] = arena_text(&s->mem, tag);
 }
 
+static bool made_under(pawl_step *s, const item *it, const char *tag)
+{
+    const call c = { .kind = CALL_ASK, .spec = it->spec, .spec_size = it->spec_size };
+    const char *of = it->kind == ITEM_CALL  ? ((const flow_call *)(const void *)it)->tag
+                     : it->kind == ITEM_ASK ? pawl_value_string(spec_get(s, &c, "tag"))
+                                            : NULL;
+
+    return of != NULL && strcmp(of, tag) == 0;
+}
+
+void flow_withdraw(pawl_step *s, const char *tag)
+{
+    visit *v = s != NULL ? s->v : NULL;
+
+    if (!in_reducer(s) || tag == NULL)
+        return;
+    v->commands_last = NULL;
+    v->cursor = 0;
+    for (item **at = &v->commands, *it; (it = *at) != NULL;)
+        if (made_under(s, it, tag)) {
+            *at = it->next;
+        } else {
+            it->n = v->cursor++;        /* numbers have no gap */
+            v->commands_last = it;
+            at = &it->next;
+        }
+}
+
 void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms)
 {
     const char *spec;
