@@ -43,7 +43,7 @@ static pawl_machine *helper(void *ctx, pawl_err *err)
 /* ---- what it is judged by ------------------------------------------------------------------------------------------- */
 
 typedef struct yes {            /* an approval that was asked for */
-    char id[600], slot[64], rule[32], digest[HASH_HEX + 1];
+    char id[600], call[64], rule[32], digest[HASH_HEX + 1];     /* call: not its slot, which gets a number while another wait has that name */
     bool answered, given, used;
     size_t round;               /* so many answers of the model were there */
     char under[2 * HASH_HEX + 40];
@@ -340,7 +340,7 @@ static void questions_see(court *c, judged *j, pawl_state *st)
             abort();
         j->all[j->n] = (yes){ .round = answers_in(pawl_state_get(st, "messages")) };
         snprintf(j->all[j->n].id, sizeof j->all[0].id, "%s", w.id);
-        snprintf(j->all[j->n].slot, sizeof j->all[0].slot, "%s", w.slot);
+        snprintf(j->all[j->n].call, sizeof j->all[0].call, "%s", text_at(w.about, "/call"));
         snprintf(j->all[j->n].rule, sizeof j->all[0].rule, "%s", text_at(w.about, "/tool"));
         snprintf(j->all[j->n].digest, sizeof j->all[0].digest, "%s", text_at(w.about, "/digest"));
         under_of(st, j->all[j->n].under, sizeof j->all[0].under);
@@ -381,7 +381,7 @@ static const char *yes_wrong(court *c, judged *j, const pawl_command *cmd, const
     for (size_t i = j->n; i > 0; i--) {
         yes *y = &j->all[i - 1];
 
-        if (strcmp(y->slot, text_at(cmd->args, "/call")) != 0 || y->round != round)
+        if (strcmp(y->call, text_at(cmd->args, "/call")) != 0 || y->round != round)
             continue;
         if (y->given && !y->used && strcmp(y->digest, digest) == 0 && strcmp(y->under, under) == 0) {
             y->used = true;
@@ -396,7 +396,7 @@ static const char *yes_wrong(court *c, judged *j, const pawl_command *cmd, const
 }
 
 /* So many calls of that id are in the last answer of the model. */
-static size_t calls_of(pawl_state *st, const char *slot)
+static size_t calls_of(pawl_state *st, const char *id)
 {
     const pawl_value *messages = pawl_state_get(st, "messages"), *block;
     size_t at = pawl_value_size(messages), n = 0;
@@ -406,7 +406,7 @@ static size_t calls_of(pawl_state *st, const char *slot)
         at--;
     it = pawl_iter_of(at > 0 ? pawl_value_get(pawl_value_at(messages, at - 1), "content") : NULL);
     while ((block = pawl_iter_next(&it, NULL)) != NULL)
-        n += strcmp(text_at(block, "/id"), slot) == 0;
+        n += strcmp(text_at(block, "/id"), id) == 0;
     return n;
 }
 
@@ -414,7 +414,7 @@ static const char *call_wrong(court *c, judged *j, pawl_state *st, const pawl_co
 {
     static const struct { const char *tool, *rule; } rules[] = { { "edit_file", "Edit" }, { "bash", "Bash" }, { "web_fetch", "WebFetch" },
                                                                  { "read_file", "Read" } };
-    const char *tool = text_at(cmd->args, "/tool"), *slot = text_at(cmd->args, "/call"), *cwd = text_at(pawl_state_get(st, "@cwd"), "");
+    const char *tool = text_at(cmd->args, "/tool"), *id = text_at(cmd->args, "/call"), *cwd = text_at(pawl_state_get(st, "@cwd"), "");
     const pawl_value *input = pawl_value_get(cmd->args, "input");
     const size_t round = answers_in(pawl_state_get(st, "messages"));
     char under[sizeof j->all[0].under], digest[HASH_HEX + 1] = "";
@@ -428,8 +428,8 @@ static const char *call_wrong(court *c, judged *j, pawl_state *st, const pawl_co
         return wrong(c, "%s: %s runs, and is denied under %s", cmd->id, tool, under);
     if (says == SAY_ASK)
         return yes_wrong(c, j, cmd, digest, under, round);
-    for (size_t i = 0; i < j->n && calls_of(st, slot) == 1; i++)        /* of two under one id a no is to one */
-        if (strcmp(j->all[i].slot, slot) == 0 && j->all[i].answered && !j->all[i].given && j->all[i].round == round && strcmp(j->all[i].digest, digest) == 0)
+    for (size_t i = 0; i < j->n && calls_of(st, id) == 1; i++)        /* of two under one id a no is to one */
+        if (strcmp(j->all[i].call, id) == 0 && j->all[i].answered && !j->all[i].given && j->all[i].round == round && strcmp(j->all[i].digest, digest) == 0)
             return wrong(c, "%s: %s runs after a no: %s", cmd->id, tool, j->all[i].id);
     return NULL;
 }
@@ -713,6 +713,8 @@ static const pawl_sim_signal changes[] = {
 static const pawl_caps budgets[] = { { .tokens = 6000 }, { .tokens = 40000, .calls = 12 }, { .calls = 30, .micros = 150000 },
                                      { .tokens = 400000, .calls = 200, .micros = 4000000 } };
 
+static const uint64_t found[] = { 1985 }, found_changing[] = { 103464 };      /* seeds that found something */
+
 static void tried(uint64_t first, bool change)
 {
     static const char *const inputs[] = { "{\"@cwd\":\"/w\",\"@mode\":\"default\",\"input\":\"go\"}",
@@ -723,10 +725,13 @@ static void tried(uint64_t first, bool change)
                                         { "tool-web_fetch", used, &c }, { "hook", hook, &c }, { "links", links, NULL } };
     const char *whole = getenv("PAWL_TEST_ALL");
     const uint64_t n = check_run_all() || (whole != NULL && strcmp(whole, "1") == 0) ? ALL_SEEDS : SEEDS;
+    const uint64_t *again = change ? found_changing : found;
+    const size_t nagain = change ? sizeof found_changing / sizeof *found_changing : sizeof found / sizeof *found;
     uint64_t kills = 0, performed = 0;
 
     c = (court){ .look = pawl_step_new(NULL) };
-    for (uint64_t seed = first; seed < first + n; seed++) {
+    for (uint64_t i = 0; i < n + nagain; i++) {
+        const uint64_t seed = i < n ? first + i : again[i - n];
         const pawl_sim_setup setup = { .machine = helper, .inputs = inputs, .ninputs = 3, .effects = effects, .neffects = sizeof effects / sizeof *effects,
                                        .answer = answer,
                                        .ctx = &c, .signals = changes, .nsignals = change ? sizeof changes / sizeof *changes : 0, .loose = true,
@@ -748,8 +753,8 @@ static void tried(uint64_t first, bool change)
             CHECK_FAIL("seed %llu: %s", (unsigned long long)seed, err.text);
     }
     pawl_step_free(c.look);
-    printf("%llu seeds: %llu performed, %llu kills, %llu yes, %llu no, %llu children, %llu overdrafts, %llu entries at a limit\n", (unsigned long long)n,
-           (unsigned long long)performed,
+    printf("%llu seeds: %llu performed, %llu kills, %llu yes, %llu no, %llu children, %llu overdrafts, %llu entries at a limit\n",
+           (unsigned long long)(n + nagain), (unsigned long long)performed,
            (unsigned long long)kills, (unsigned long long)c.approved, (unsigned long long)c.refused, (unsigned long long)c.shared,
            (unsigned long long)c.overdrafts, (unsigned long long)c.limits);
     CHECK(kills > 0 && c.approved > 0 && c.refused > 0 && c.shared > 0 && c.overdrafts > 0 && c.limits > 0);     /* else nothing was put to the test */
