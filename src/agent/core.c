@@ -63,7 +63,7 @@ static bool holds(const core *c, const core_input *in, unsigned when)
 static const core_row *row_of(const core *c, const core_input *in, unsigned event)
 {
     for (size_t i = 0; i < core_row_count; i++)
-        if ((core_rows[i].at == 0 || core_rows[i].at == c->at) && core_rows[i].event == event && holds(c, in, core_rows[i].when))
+        if (core_rows[i].event == event && (core_rows[i].at == 0 || core_rows[i].at == c->at) && holds(c, in, core_rows[i].when))
             return &core_rows[i];
     return NULL;
 }

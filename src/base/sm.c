@@ -41,10 +41,15 @@ void sm_begin_at(const sm_table *t, uint8_t *state, unsigned first, const void *
     sm_check_at(t, first, owner, file, line);
 }
 
+void sm_no_way_at(const sm_table *t, unsigned from, unsigned to, const char *file, int line)
+{
+    sm_fail(file, line, "%s: from \"%s\" to \"%s\" there is no way", t->name, sm_name(t, from), sm_name(t, to));
+}
+
 void sm_move_at(const sm_table *t, uint8_t *state, unsigned to, const void *owner, const char *file, int line)
 {
     if (!sm_may(t, *state, to))
-        sm_fail(file, line, "%s: from \"%s\" to \"%s\" there is no way", t->name, sm_name(t, *state), sm_name(t, to));
+        sm_no_way_at(t, *state, to, file, line);
     *state = (uint8_t)to;
     sm_check_at(t, to, owner, file, line);
 }

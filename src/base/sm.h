@@ -53,6 +53,8 @@ const char *sm_name(const sm_table *t, unsigned state);
 /* `file` and `line` are those of the call: use the macros. `owner` goes to the invariant; NULL where the table has none. */
 void sm_begin_at(const sm_table *t, uint8_t *state, unsigned first, const void *owner, const char *file, int line);
 void sm_move_at(const sm_table *t, uint8_t *state, unsigned to, const void *owner, const char *file, int line);
+/* What sm_move_at() comes to where there is no way. */
+ASSERT_COLD void sm_no_way_at(const sm_table *t, unsigned from, unsigned to, const char *file, int line);
 void sm_check_at(const sm_table *t, unsigned state, const void *owner, const char *file, int line);
 #define sm_begin(table, state, first, owner) sm_begin_at(table, state, first, owner, __FILE__, __LINE__)
 #define sm_move(table, state, to, owner) sm_move_at(table, state, to, owner, __FILE__, __LINE__)
@@ -60,8 +62,9 @@ void sm_check_at(const sm_table *t, unsigned state, const void *owner, const cha
  * build, the invariant where PAWL_ASSERT_SLOW is on. */
 #define sm_may_hot(rows, from, next) (((rows)[from].to >> (next) & 1) != 0)
 #define sm_move_hot(table, rows, state, next, owner)                                                                                 \
-    (PAWL_SLOW_CHECKS || !ASSERT_LIKELY(sm_may_hot(rows, *(state), next)) ? sm_move_at(table, state, next, owner, __FILE__, __LINE__)  \
-                                                                        : (void)(*(state) = (uint8_t)(next)))
+    (PAWL_SLOW_CHECKS ? sm_move_at(table, state, next, owner, __FILE__, __LINE__)                                                    \
+     : ASSERT_LIKELY(sm_may_hot(rows, *(state), next)) ? (void)(*(state) = (uint8_t)(next))                                          \
+                                                       : sm_no_way_at(table, *(state), next, __FILE__, __LINE__))
 /* The invariant alone: where an owner is handed over between moves. */
 #define sm_check(table, state, owner) sm_check_at(table, state, owner, __FILE__, __LINE__)
 

@@ -676,7 +676,7 @@ static APART pawl_code counted_fold(pawl_state *st, pawl_entry *e, item *it, paw
 
 pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
 {
-    PAWL_ASSERT(st->t != NULL, "K6: an item is folded in a transaction");
+    PAWL_ASSERT_SLOW(st->t != NULL, "K6: an item is folded in a transaction");
     if (st->many_tasks)
         return counted_fold(st, e, it, err);
     if (it->kind == ITEM_LEAVE)

@@ -84,15 +84,15 @@ typedef struct frame {          /* a graph in its course: the run, or a subgraph
     const char *where;          /* node names down to here; "" for the run */
     struct channel *channels;
     uint32_t nchannels;
+    bool fleeting;              /* it has channels that live for one superstep */
+    bool open;                  /* the superstep has begun: its tasks see this state */
+    bool loose_mixed;           /* the loose calls do not lie in the order of superstep and number */
     task *tasks;
     uint32_t ntasks, nedges;    /* the first nedges were reached by edges */
     size_t tasks_bytes;         /* of one block: tasks, arguments, names, index */
     call *loose;                /* what no visit waits for: holds, a reducer's commands */
     uint32_t nloose;            /* that are there; they lie in loose_used places; a free one has no task */
     uint32_t loose_used, loose_cap;
-    bool loose_mixed;           /* they do not lie in the order of superstep and number */
-    bool fleeting;              /* it has channels that live for one superstep */
-    bool open;                  /* the superstep has begun: its tasks see this state */
     uint64_t superstep;         /* the number of the one that is next or open; 0: not begun */
     uint64_t steps;             /* closed in this turn */
     int64_t now_ms;             /* of a subgraph: the latest time that was told in it */

@@ -91,10 +91,10 @@ struct pawl_entry {
     bool record, coded, hashed; /* coded: there are bytes; hashed: and a hash */
     bool read;                  /* from bytes: references are still to be put in */
     bool closes;                /* it closes the run's superstep */
+    bool erased;                /* only its digest is left */
     uint8_t kind, status;
     uint64_t seq, turn;
     int64_t time_ms;
-    bool erased;                /* only its digest is left */
     hash prev, self, digest;    /* digest: of the body */
     pawl_bytes bytes;           /* the whole line, without newline */
     const char *items_text;     /* its body: the array of items */

@@ -36,8 +36,8 @@ struct pawl_state {
     uint64_t seq, turn;
     int64_t time_ms;            /* of the newest entry */
     int64_t record_ms;          /* the latest time in the records since */
-    size_t tail_bytes;
     hash head;                  /* of the newest entry; before it, of the base */
+    size_t tail_bytes;
     uint32_t commands, waits, people; /* open ones; people: waits for a person */
     uint8_t status;
     void *spare;                /* SPARE_BYTES that the next superstep will need; none while the run waits */
@@ -59,16 +59,16 @@ struct pawl_state {
     uint32_t no_progress, progress_nodes;   /* so often the same in a row, and a person is asked, 0: nobody is; 1: with the nodes, 0: of an older run */
     uint8_t unwind;             /* the terminal status that the run comes to when they have run; 0: it is not to be compensated */
     size_t bytes;               /* of the block that this state begins */
-    struct { const call *calls; uint32_t call; size_t nth; bool waits; } nth_hint;     /* where that command (or wait) was found last */
+    struct { const call *calls; size_t nth; uint32_t call; bool waits; } nth_hint;     /* where that command (or wait) was found last */
     /* fixed since the base, but for adopt */
     struct txn *t;              /* while a step is fed or applied */
     pawl_alloc alloc;
     pawl_loader loader;
-    bool has_loader;
     /* Reads the elements of a list that are in the journal (segment_load() of lazy_list.c, which folds, so it is above the channels): set by the
      * snapshot that left them there. NULL: no list has a segment. */
     pawl_code (*segment_load)(struct pawl_state *st, struct channel *c, pawl_err *err);
     pawl_code load_failed;      /* by a reader that could not say so */
+    bool has_loader;
     arena fixed;                /* declarations, names, the base */
     const struct decl *decls;
     uint32_t ndecls, base_decls; /* of these the base has; an adopted machine may bring more */
@@ -83,7 +83,11 @@ struct pawl_state {
     pawl_bytes base;
 };
 
-#define HEAD_BYTES offsetof(struct pawl_state, ignored)
+#define HEAD_FROM offsetof(struct pawl_state, root.channels)     /* the frame of the run stays where it is in the run */
+#define HEAD_BYTES (offsetof(struct pawl_state, ignored) - HEAD_FROM)
+/* Each transaction copies it, and up to here that is a few moves without a loop. */
+enum { HEAD_BYTES_MOST = 256 };
+_Static_assert(HEAD_BYTES <= HEAD_BYTES_MOST, "the head of a state is copied in every transaction: keep what is rare out of it");
 
 static inline bool status_over(unsigned status)
 {

@@ -97,8 +97,8 @@ static pawl_code step_finish(pawl_step *s, pawl_err *err)
     e->turn = st->turn;
     e->status = (uint8_t)(s->final >= 0 ? s->final : (int)status_now(st));
     e->closes = st->t->closed;
-    PAWL_ASSERT(e->record || sm_may_hot(status_rows, st->status, e->status), "K1: the status of a run moves along its table");
-    PAWL_ASSERT(e->time_ms >= st->time_ms, "K2: the time of a run never goes back");
+    PAWL_ASSERT_SLOW(e->record || sm_may_hot(status_rows, st->status, e->status), "K1: the status of a run moves along its table");
+    PAWL_ASSERT_SLOW(e->time_ms >= st->time_ms, "K2: the time of a run never goes back");
     s->next = next_of_state(st, e->status);
     if (!e->record) {
         e->seq = st->seq + 1;

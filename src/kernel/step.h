@@ -12,23 +12,28 @@
 
 struct visit;
 
+/* Each event writes `entry` and the head in `t` with the widest stores there are. One of them that goes over the end of a page costs as much as a tenth
+ * of a superstep, and where malloc() puts a step is chance: so a step begins at a cache line, as those two do. */
+enum { CACHE_LINE = 64 };
+
 struct pawl_step {
     pawl_alloc alloc;
     arena mem;
     pawl_state *st;             /* while it is fed */
     const pawl_machine *m;
-    pawl_entry entry;
+    void *block;                /* that was allocated, and that it lies in */
+    _Alignas(CACHE_LINE) pawl_entry entry;      /* step_reset() zeroes it, and the rest up to `ev` */
     bool some;                  /* there is an entry */
     struct visit *v;
-    const pawl_event *ev;
     const pawl_value *value, *update;   /* of the event, parsed */
     const item *in;             /* what came in */
     call *answered;             /* by this event */
+    const pawl_event *ev;
     value_refs refs;            /* nodes of this step that stand for something else */
     size_t refs_cap;
     buf out, scratch, text;
     blob_set blobs;                /* what this step set apart */
-    txn t;
+    _Alignas(CACHE_LINE) txn t;
     int64_t now;                /* the event's time, never before the last */
     bool whole;                 /* this event makes an entry, whatever comes of it */
     bool waits_on;              /* and asks nothing of the machine: what is open stays so */

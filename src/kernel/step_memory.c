@@ -8,15 +8,18 @@
 
 #include <string.h>
 
-enum { STEP_BYTES_FIRST = 8192 };
+enum { STEP_BYTES_FIRST = 8192, BLOCK_BYTES = sizeof(pawl_step) + CACHE_LINE - 1 };
 
 pawl_step *pawl_step_new(const pawl_alloc *alloc)
 {
     pawl_alloc mem = mem_or_default(alloc);
-    pawl_step *s = mem_new(&mem, sizeof *s);
+    char *block = mem_new(&mem, BLOCK_BYTES);
+    pawl_step *s;
 
-    if (s == NULL)
+    if (block == NULL)
         return NULL;
+    s = (void *)(block + (-(uintptr_t)block & (CACHE_LINE - 1)));
+    s->block = block;
     s->alloc = mem;
     arena_init(&s->mem, &mem, STEP_BYTES_FIRST);
     buf_init(&s->out, &mem);
@@ -40,7 +43,7 @@ void pawl_step_free(pawl_step *s)
     if (s->derived.at != NULL)
         s->derived.free(s->derived.at);
     mem_free(&mem, s->refs.list, s->refs_cap * sizeof *s->refs.list);
-    mem_free(&mem, s, sizeof *s);
+    mem_free(&mem, s->block, BLOCK_BYTES);
 }
 
 void step_reset(pawl_step *s)
@@ -49,17 +52,12 @@ void step_reset(pawl_step *s)
         arena_reset(&s->mem);
     else
         arena_free(&s->mem);    /* the next chunk is large enough for a step like the last */
-    s->some = false;
     s->st = NULL;
-    s->v = NULL;
-    s->in = NULL;
-    s->value = s->update = NULL;
-    s->answered = NULL;
     s->refs.count = s->refs.next = 0;
     blobs_reset(&s->blobs);
     s->final = -1;
     s->whole = s->waits_on = false;
-    mem_zero(&s->entry, sizeof s->entry);
+    mem_zero(&s->entry, offsetof(pawl_step, ev) - offsetof(pawl_step, entry));
     s->entry.mem = &s->mem;
 }
 

@@ -14,7 +14,7 @@ undo *txn_mark(pawl_state *st)
 {
     undo *before = st->t->log;
 
-    (void)touch(st, st, HEAD_BYTES);    /* no memory: then all is taken back, since the arena failed */
+    (void)touch(st, (char *)st + HEAD_FROM, HEAD_BYTES);    /* no memory: then all is taken back, since the arena failed */
     return before;
 }
 
@@ -104,18 +104,18 @@ static void txn_commit(pawl_state *st)
 
 void txn_end(pawl_state *st, bool commit)
 {
-    PAWL_ASSERT(st->t != NULL, "G9: a state changes in one transaction at a time");
+    PAWL_ASSERT_SLOW(st->t != NULL, "G9: a state changes in one transaction at a time");
     if (commit && txn_keeps(st)) {
         txn_commit(st);
     } else {
         txn_back(st, NULL);
-        mem_copy(st, st->t->head, HEAD_BYTES);
+        mem_copy((char *)st + HEAD_FROM, st->t->head, HEAD_BYTES);
     }
     if (st->spare != NULL && (st->commands > 0 || st->waits > 0 || st->root.ntasks == 0)) {
         mem_free(&st->alloc, st->spare, SPARE_BYTES);
         st->spare = NULL;
     }
-    PAWL_ASSERT(st->people <= st->waits, "W1: whoever is waited for stands in a wait");
+    PAWL_ASSERT_SLOW(st->people <= st->waits, "W1: whoever is waited for stands in a wait");
     st->t = NULL;
 }
 
@@ -123,7 +123,7 @@ void *st_alloc(pawl_state *st, size_t size)
 {
     void *p;
 
-    PAWL_ASSERT(st->t != NULL, "G9: a state changes in a transaction only");
+    PAWL_ASSERT_SLOW(st->t != NULL, "G9: a state changes in a transaction only");
     if (!txn_keeps(st))
         return arena_zero(st->t->mem, size);
     if ((p = mem_new(&st->alloc, size)) == NULL)

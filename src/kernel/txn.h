@@ -28,12 +28,12 @@ typedef enum txn_mode {
 } txn_mode;
 
 typedef struct txn {
+    char head[HEAD_BYTES];      /* of the state, as it was. First, since a step has its txn at the beginning of a cache line */
     arena *mem;
     txn_mode mode;
     bool closed;                /* the run's superstep was closed in it */
     bool swapped;               /* the spare block is in use, and the block before it is what has to be kept */
     undo *log, *late;
-    char head[HEAD_BYTES];      /* of the state, as it was */
 } txn;
 
 static inline void txn_begin(pawl_state *st, txn *t, arena *mem, txn_mode mode)
@@ -43,7 +43,7 @@ static inline void txn_begin(pawl_state *st, txn *t, arena *mem, txn_mode mode)
     t->mode = mode;
     t->closed = t->swapped = false;
     t->log = t->late = NULL;
-    mem_copy(t->head, st, HEAD_BYTES);
+    mem_copy(t->head, (char *)st + HEAD_FROM, HEAD_BYTES);
     mem->failed = false;
     st->nth_hint.calls = NULL;
     st->t = t;
@@ -68,7 +68,7 @@ static inline bool touch(pawl_state *st, void *at, size_t size)
 {
     undo *u;
 
-    PAWL_ASSERT(st->t != NULL, "G9: a state changes in a transaction only");
+    PAWL_ASSERT_SLOW(st->t != NULL, "G9: a state changes in a transaction only");    /* without one the next line is a fault, too */
     if ((u = arena_get(st->t->mem, sizeof *u + size)) == NULL)
         return false;
     u->before = st->t->log;
