@@ -25,7 +25,7 @@ void entry_not_started(pawl_engine *e, outbox_entry *entry)
     entry->in_doubt = entry->was_in_doubt;
     if (entry->job.attempt == entry->cleared)
         entry->first_ms = 0;    /* it was not the first either */
-    entry_wait(entry);
+    entry_move(entry, ENTRY_READY);     /* its back-off was over when it left: nothing wakes a run that waits for a time that has passed */
 }
 
 void entry_returned(pawl_engine *e, outbox_entry *entry)
