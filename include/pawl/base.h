@@ -5,7 +5,7 @@
  *            worked and the run is not over. `err` comes last, may be NULL, starts
  *            as {0} and keeps the first failure it is told.
  *   values   a `const pawl_value *` is lent and frozen: it lives as long as the step
- *            or the state it came from, and is never freed by whoever was lent it.
+ *            or the state it came from, and is never freed by the borrower.
  *            NULL where a value is due means that something before failed, and flows
  *            on, so that calls may be nested unchecked.
  *   strings  UTF-8, copied in; handed out, they live as long as their owner.
@@ -40,25 +40,25 @@ extern "C" {
 /* Kept in journals: add, never renumber. */
 typedef enum pawl_code {
     PAWL_OK = 0,           /* done; of a step: feed PAWL_EV_TICK next */
-    PAWL_PENDING = 1,      /* commands are out: feed their receipts */
-    PAWL_INTERRUPTED = 2,  /* the world is asked: feed the answer, the signal or the input */
-    PAWL_HALTED = 3,       /* the run is over, its state final */
-    PAWL_IGNORED = 4,      /* the event means nothing in this state: nothing changed */
+    PAWL_PENDING = 1,      /* commands are open: feed their receipts */
+    PAWL_INTERRUPTED = 2,  /* the run waits: feed the answer, the signal or the input */
+    PAWL_HALTED = 3,       /* the run has ended, and its state is final */
+    PAWL_IGNORED = 4,      /* the event does not apply in this state: nothing changed */
     PAWL_NOMEM = -1,
     PAWL_INVALID = -2,     /* the definition, the call or the event is wrong */
     PAWL_LIMIT = -3,       /* a named limit is reached */
-    PAWL_CONFLICT = -4,    /* somebody else moved this run first, or moved what is meant */
+    PAWL_CONFLICT = -4,    /* another writer changed the run or the object first */
     PAWL_TRANSIENT = -5,   /* worth trying again */
     PAWL_IO = -6,          /* what is committed could not be read or written */
     PAWL_CORRUPT = -7,     /* the journal contradicts itself or the machine */
     PAWL_EFFECT = -8,      /* a command failed for good; its receipt says why */
     PAWL_TIMEOUT = -9,     /* a deadline passed */
-    PAWL_CANCELED = -10,   /* somebody called it off */
+    PAWL_CANCELED = -10,   /* it was canceled */
     PAWL_DENIED = -11,     /* a hook, a policy or a person said no */
-    PAWL_GONE = -12,       /* it was there once: pruned, erased or moved on */
+    PAWL_GONE = -12,       /* it existed, and was pruned, erased or replaced */
     PAWL_UNKNOWN = -13,    /* the outcome of a command cannot be known */
-    PAWL_FENCED = -14,     /* the run is somebody else's now: what was held is lost */
-    PAWL_HELD = -15        /* somebody else works on this run */
+    PAWL_FENCED = -14,     /* another worker holds the run now: this one lost its lease */
+    PAWL_HELD = -15        /* another worker holds the run */
 } pawl_code;
 
 /* The name of `code` ("conflict"), or "unnamed" for a number that is none. Static. */

@@ -17,10 +17,10 @@ enum { PAWL_FLOW_COMMANDS_MAX = 1000 };       /* of a reducer for one event; mor
 
 /* ---- reducer --------------------------------------------------------------------------------- */
 
-/* What the reducer is told. Receipts come with the tag their command was given. */
+/* What the reducer receives. A receipt has the tag of its command. */
 typedef struct pawl_happening {
     pawl_event_kind kind;       /* START, RECEIPT, TIMER, SIGNAL, ANSWER, UPDATE, REOPEN */
-    const char *tag;            /* of the command or the wait; the signal's name ("input" of input that nobody waited for); else NULL */
+    const char *tag;            /* of the command or the wait; the signal's name ("input" for input that no wait asked for); else NULL */
     pawl_outcome outcome;       /* of a receipt */
     const pawl_value *value;    /* may be NULL; of a signal or a timer that brings none: null */
     int64_t time_ms;
@@ -32,10 +32,10 @@ typedef pawl_code pawl_reducer_fn(pawl_step *s, const pawl_happening *h, void *a
 
 PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_reducer(const char *name, uint32_t version, const pawl_channel *channels, size_t n,
                                                        pawl_reducer_fn *fn, void *arg, const pawl_alloc *alloc, pawl_err *err);
-/* Commands of a reducer: out with the entry, their receipts come back as happenings with `tag`. */
+/* Commands of a reducer: performed once the entry is stored; their receipts come back as happenings with `tag`. */
 PAWL_API void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, const pawl_value *args);
 /* The same with what it may cost at most (A8); NULL: as its effect declares. PAWL_LIMIT: there is no budget for it, and it is not made; with
- * pawl_flow_call the run fails then. PAWL_INVALID: told already. */
+ * pawl_flow_call the run fails then. PAWL_INVALID: the call is wrong; the step keeps the fault, and the run fails with it. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_flow_call_with(pawl_step *s, const char *tag, const char *effect, const pawl_value *args,
                                                      const pawl_cost *cost);
 PAWL_API void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms);
@@ -47,12 +47,12 @@ typedef struct pawl_flow_child {
 /* A child run of `machine` (E11); `child` may be NULL. PAWL_LIMIT and PAWL_INVALID as with pawl_flow_call_with. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_flow_spawn(pawl_step *s, const char *tag, const char *machine, const pawl_value *input,
                                                  const pawl_flow_child *child);
-/* Every command and wait that is open under `tag` is given up, those of this event excepted: who performs one is told to stop, a child is
- * called off, and what still comes of it is ignored. */
+/* Cancels all open commands and waits with `tag`, except those that this event made: a running handler is stopped, a child run is canceled, and later
+ * results are ignored. */
 PAWL_API void pawl_flow_drop(pawl_step *s, const char *tag);
 /* Its slot is `tag` unless said; where that is open already, with a number: "rate.2". */
 PAWL_API void pawl_flow_ask(pawl_step *s, const char *tag, const pawl_question *q);
-/* The run is over, and what is open is given up. */
+/* Ends the run, and cancels everything that is open. */
 PAWL_API pawl_code pawl_flow_complete(pawl_step *s);
 PAWL_API pawl_code pawl_flow_reject(pawl_step *s, const char *reason);
 
@@ -95,14 +95,14 @@ PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_linear(const char *name, uint32_t
  * so always in the same order. One that is not declared is at-least-once. PAWL_INVALID: twice, or no class. */
 PAWL_API pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const pawl_limits *limits, pawl_err *err);
 
-/* What comes of a run of it, for whoever spawned it: that channel's value, null when it was never set. Before its first run; part of the
- * hash. Without this it is an object of all channels. PAWL_INVALID: it has no such channel, or was told already. */
+/* Sets the result that a run of the machine gives to its parent: the value of that channel, null when it was never set. Without this call it is an object
+ * of all channels. Call it before the first run; it is part of the hash. PAWL_INVALID: there is no such channel, or it was called before. */
 PAWL_API pawl_code pawl_flow_output(pawl_machine *m, const char *channel, pawl_err *err);
 
-/* The signal by which a run of it is interrupted: delivered while commands are out, it reaches the engine at once, also one that is in a handler,
- * which is told to stop; and its value, an object or null, comes with "said": {INVOCATION ID: TEXT}, what the handlers have said so far (PAWL_DELTA_TEXT,
- * or messages {"type":"text_delta","text"}). What is to end the machine drops. And input that it does
- * not wait for comes to it as the signal "input". Before its first run; part of the hash. PAWL_INVALID: no name, or told already. */
+/* Sets the signal that interrupts a run of the machine. While commands are running it reaches the engine at once, also from inside a handler, which is
+ * stopped. Its value, an object or null, gets the member "said": {INVOCATION ID: TEXT}, the output of the handlers so far (PAWL_DELTA_TEXT,
+ * or messages {"type":"text_delta","text"}). The machine drops the commands that are to end. Input
+ * that no wait asked for arrives as the signal "input". Call it before the first run; it is part of the hash. PAWL_INVALID: no name, or a second call. */
 PAWL_API pawl_code pawl_flow_interrupt(pawl_machine *m, const char *signal, pawl_err *err);
 
 #ifdef __cplusplus

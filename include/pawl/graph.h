@@ -78,7 +78,7 @@ PAWL_API void pawl_graph_when(pawl_graph *g, const char *from, pawl_when_fn *fn,
 /* What a node (or its route) may pawl_goto or pawl_send to. */
 PAWL_API PAWL_SENTINEL void pawl_graph_goto(pawl_graph *g, const char *from, const char *to, ... /* NULL */);
 
-/* Channels that a node writes. Nobody needs to say: it lets pawl_graph_check see two writers in one superstep. */
+/* Channels that a node writes. Optional: pawl_graph_check then finds two writers in one superstep. */
 PAWL_API PAWL_SENTINEL void pawl_graph_writes(pawl_graph *g, const char *node, const char *channel, ... /* NULL */);
 
 typedef enum pawl_join_rest { PAWL_IGNORE_REST = 0, PAWL_CANCEL_REST = 1 } pawl_join_rest;
@@ -90,7 +90,7 @@ PAWL_API void pawl_graph_join_of(pawl_graph *g, const char *to, const char *cons
 
 /* ---- pauses (G5), hooks, limits -------------------------------------------------------------- */
 
-PAWL_API void pawl_graph_gate(pawl_graph *g, const char *node, const char *prompt); /* a person lets it in; no: rejected */
+PAWL_API void pawl_graph_gate(pawl_graph *g, const char *node, const char *prompt); /* a person approves it; no: the run is rejected */
 PAWL_API void pawl_graph_gate_no(pawl_graph *g, const char *node, const char *to);  /* where a no leads instead */
 PAWL_API void pawl_graph_interrupt_before(pawl_graph *g, const char *node);  /* any answer goes on */
 PAWL_API void pawl_graph_interrupt_after(pawl_graph *g, const char *node);   /* its writes are merged; then it waits */
@@ -116,7 +116,7 @@ PAWL_API void pawl_graph_max_tasks(pawl_graph *g, uint32_t tasks);          /* o
 /* When the same call has come to the same `times` times in a row, or a cycle of up to four calls has, a person is asked before it leaves once
  * more: a wait for an approval, `about` {"cost","cycle","times"}. Yes lets it go on for as many rounds; no rejects the run. Same: effect and
  * arguments, outcome and result, in visit after visit; what stands side by side in one superstep is no round, and what is pure is not
- * counted. Up to 100; 0, as at first: nobody is asked. Of the graph that is compiled, and a part of the record of a run that it begins. */
+ * counted. Up to 100; 0, the default: off. Of the graph that is compiled, and a part of the record of a run that it begins. */
 PAWL_API void pawl_graph_no_progress(pawl_graph *g, uint32_t times);
 
 /* ---- compile ----------------------------------------------------------------------------------- */

@@ -7,14 +7,14 @@
  *     pawl_handle_free(a);
  *     pawl_host_free(h);
  *
- * What a handle says is left for the run, durable when the call returns, and taken by whoever drives it: this host, or another process. What
- * it reads is what is stored. So it does not matter who drives, and a handle is good for an agent that was begun years ago.
+ * A handle delivers messages to the run. A message is durable when the call returns; the process that drives the run takes it: this host or another
+ * one. A handle reads what is stored, so it works whichever process drives the run, and also for an agent that began years ago.
  *
- *   engine   its machines, handlers, threads and limits are set before it is given; from then on it is the host's. Give it threads
- *            (pawl_engine_threads): without them one model that speaks keeps all other agents of the host from going on
+ *   engine   set its machines, handlers, threads and limits first; then the host owns it. Give it threads (pawl_engine_threads): without
+ *            them one streaming model call blocks all other agents of the host
  *   threads  a pawl_host may be used from any thread, several at once; so may two handles, also of one run; one pawl_handle belongs to one
  *            thread at a time. A handler may use neither. A pawl_stream is its reader's alone (pawl/stream.h)
- *   order    streams and handles are let go of before their host; nobody may be in a call of it when it is freed */
+ *   order    free streams and handles before their host, and free the host when no thread is in one of its calls */
 #ifndef PAWL_HOST_H
 #define PAWL_HOST_H
 
@@ -30,93 +30,93 @@ extern "C" {
 typedef struct pawl_host pawl_host;
 typedef struct pawl_handle pawl_handle;
 
-/* The tools of a set as pawl_agent.tools has them, in their order, into `out`: `most` at most; how many there are in `out`. They point into the set. Tools
- * that an agent performs itself (todo, ask_user, spawn_agent, ...) are marked as its own. */
+/* Writes the tools of a set into `out`, in their order, in the form of pawl_agent.tools: at most `most`. Returns how many it wrote. They point into the
+ * set. Tools that the agent performs itself (todo, ask_user, spawn_agent, ...) are marked as its own. */
 PAWL_API size_t pawl_host_tools(const pawl_tools *tools, pawl_agent_tool *out, size_t most);
-/* Binds the handlers that runs of an agent need beside that of its model ("llm", see pawl/llm.h): "tool-NAME" of each tool in `tools` (may be NULL; it
- * outlives the engine), "hook" and "links", which its rules need, and "tell", by which it speaks to its children. Before pawl_host_new; a handler that
- * is bound after this takes the place of one. PAWL_INVALID, PAWL_NOMEM. */
+/* Binds the handlers that an agent needs beside that of its model ("llm", see pawl/llm.h): "tool-NAME" for each tool in `tools` (may be NULL; must
+ * outlive the engine), "hook" and "links" for its rules, and "tell" for messages to its children. Call it before pawl_host_new. A handler that is bound
+ * later replaces one of these. PAWL_INVALID, PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_host_bind(pawl_engine *e, const pawl_tools *tools, pawl_err *err);
-/* Begins to drive what is due in the engine's store. Takes `engine` and `look`, also on failure; either may be NULL, with `engine` NULL so is
- * the host, `err` as it was. `look`: a second handle on the same store, by which handles read and write while the engine uses its own; NULL,
- * and for a store in memory it must be: they use the engine's, under its lock, and wait for its commits. NULL: PAWL_NOMEM, PAWL_IO (no thread). */
+/* Starts to drive the due runs of the engine's store. Takes ownership of `engine` and `look`, also on failure. With `engine` NULL it returns NULL and
+ * leaves `err` as it was. `look`: a second handle on the same store, which handles use while the engine uses its own. NULL, as a store in memory
+ * requires: handles use the engine's under its lock, and wait for its commits. Returns NULL: PAWL_NOMEM, PAWL_IO (no thread). */
 PAWL_API pawl_host *pawl_host_new(pawl_engine *engine, pawl_store *look, pawl_err *err);
-/* Nothing more leaves, what is out ends and is stored, and the host's thread with it; handles still read and leave, and nobody here drives. */
+/* Starts no new command, waits until the running ones end and are stored, and ends the host's thread. Handles still read and deliver; this host no
+ * longer drives. */
 PAWL_API void pawl_host_drain(pawl_host *h);
-/* At once: what is out is told to stop, as if the process had died (pawl_engine_abandon); after a drain there is nothing. Runs stay where
- * they are. NULL: nothing. */
+/* Frees the host at once: running commands are stopped as if the process had died (pawl_engine_abandon); after a drain there are none. Runs stay in the
+ * state that is stored. NULL: does nothing. */
 PAWL_API void pawl_host_free(pawl_host *h);
-/* Why it cannot drive now: the code with which pawl_work failed last. It tries again by itself. PAWL_OK: it drives. */
+/* Why the host cannot drive now: the code with which pawl_work failed last. The host tries again by itself. PAWL_OK: it drives. */
 PAWL_API pawl_code pawl_host_trouble(pawl_host *h, pawl_err *err);
 
-/* A new agent: a run of `machine` (NULL: the engine's first) with that id, begun with `input`, an object of channels as JSON, such as
- * {"input":"hello","@mode":"plan"}; NULL: none. Durable when this returns. *out is its handle, to be freed; `out` may be NULL. PAWL_CONFLICT:
- * there is a run of that id, which stays as it is, running or over; of several who spawn it at once one succeeds. PAWL_INVALID: no
- * such machine, no id, or it refuses the input. */
+/* Starts an agent: a run of `machine` (NULL: the engine's first) named `id`. `input`: a JSON object of channels such as
+ * {"input":"hello","@mode":"plan"}; NULL: none. The run is durable when this returns. *out is a handle to free; `out` may be NULL. PAWL_CONFLICT: a run
+ * with that id exists and is not changed; of several calls at once one succeeds. PAWL_INVALID: no such machine, no id, or a refused input. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_host_spawn(pawl_host *h, const char *machine, const char *id, const char *input, pawl_handle **out, pawl_err *err);
-/* The same with a record (pawl_run_with), `info->id` among it; `info` is copied, and it has no dedupe key and no context. */
+/* The same with a record (pawl_run_with), which includes the id. `info` is copied; it may have no dedupe key and no context. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_host_spawn_with(pawl_host *h, const char *machine, const pawl_run_info *info, const char *input, pawl_handle **out,
                                                       pawl_err *err);
-/* A handle of a run that is there, whoever began it; to be freed. NULL: PAWL_GONE, there is none; or PAWL_NOMEM, PAWL_IO. */
+/* A handle of an existing run, whichever program started it; free it. NULL: PAWL_GONE (there is no such run), PAWL_NOMEM, PAWL_IO. */
 PAWL_API pawl_handle *pawl_host_get(pawl_host *h, const char *id, pawl_err *err);
 /* Runs, newest first: all of the store, or what `filter` says (pawl/store.h). `fn` may not use the host. */
 PAWL_API pawl_code pawl_host_list(pawl_host *h, const pawl_filter *filter, pawl_head_fn *fn, void *ctx, pawl_err *err);
 
-/* ---- what is said to it --------------------------------------------------------------------------------------- */
+/* ---- messages to an agent -------------------------------------------------------------------------------------- */
 
 PAWL_API void pawl_handle_free(pawl_handle *a);         /* NULL: nothing; the agent goes on */
 PAWL_API const char *pawl_handle_run(const pawl_handle *a);     /* its id */
-/* In whose name this handle speaks: it stands in the journal with what it says. NULL: nobody's, as at first. At most 255 bytes. */
+/* The name that the journal records as the sender of this handle's messages. NULL, as at first: none. At most 255 bytes. */
 PAWL_API pawl_code pawl_handle_by(pawl_handle *a, const char *by, pawl_err *err);
 
-/* All of these: durable on PAWL_OK, taken in the order in which they were left. PAWL_CONFLICT: the run is over; PAWL_GONE: it was removed,
- * or another was begun under its id; PAWL_LIMIT: too much waits for it.
+/* All of these calls: the message is durable on PAWL_OK, and messages are taken in the order in which they were delivered. PAWL_CONFLICT: the run has
+ * ended; PAWL_GONE: it was removed, or another run has its id now; PAWL_LIMIT: its mailbox is full.
  *
- * Input, as JSON: a text, {"input": TEXT or BLOCKS}, or a message; while a turn is under way it queues (A4). PAWL_INVALID: it is no JSON,
- * there is no word in it, or a block that a user may not say (pawl_agent_input). */
+ * Input, as JSON: a text, {"input": TEXT or BLOCKS}, or a message. During a turn it is queued (A4). PAWL_INVALID: it is no JSON, is empty, or has a block
+ * that a user may not send (pawl_agent_input). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_send(pawl_handle *a, const char *input, pawl_err *err);
-PAWL_API PAWL_MUST_USE pawl_code pawl_handle_interrupt(pawl_handle *a, pawl_err *err);  /* A4; when nothing is under way: nothing */
-PAWL_API PAWL_MUST_USE pawl_code pawl_handle_shutdown(pawl_handle *a, pawl_err *err);   /* its end, from wherever it stands */
-/* `wait`: the wait's id (pawl_handle_view and pawl_handle_asks have it), its slot, or NULL: the only question or approval that is open, of the
- * agent or of a child that it waits for, at any depth: whose it is does not matter, an id says it. An id is exact: what
- * has been asked anew since is another wait. PAWL_CONFLICT: it was answered before, and err says how, or nobody waits any more;
- * PAWL_INVALID: never asked, several are open, or its schema or options refuse the answer (W3). */
+PAWL_API PAWL_MUST_USE pawl_code pawl_handle_interrupt(pawl_handle *a, pawl_err *err);  /* A4; without effect between turns */
+PAWL_API PAWL_MUST_USE pawl_code pawl_handle_shutdown(pawl_handle *a, pawl_err *err);   /* ends the agent, in any state */
+/* Answers a question or an approval of the agent, or of a child that it waits for, at any depth. `wait`: the wait's id (from pawl_handle_view or
+ * pawl_handle_asks), its slot, or NULL for the only open one. An id is exact: a question that was asked again has another id. PAWL_CONFLICT: it was
+ * answered before (err says how), or is no longer open; PAWL_INVALID: there was no such question, several are open, or its schema or options refuse
+ * the answer (W3). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_answer(pawl_handle *a, const char *wait, const char *json, pawl_err *err);
-/* To an approval: yes or no; why, which the model is told (NULL: not said); and with a yes, an object that the tool is given instead of what
- * the model said (NULL: that), and which is decided once more (P2). `wait` as above, but of approvals alone. */
+/* Answers an approval with yes or no. `note`: the reason, which the model receives; NULL: none. `input`, with a yes: an object that replaces the arguments
+ * of the model and is decided once more (P2); NULL: the arguments of the model. `wait`: as above, for approvals only. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_permit(pawl_handle *a, const char *wait, bool yes, const char *note, const char *input, pawl_err *err);
 
-/* ---- how it stands ---------------------------------------------------------------------------------------------- */
+/* ---- the state of an agent ---------------------------------------------------------------------------------------------- */
 
 typedef struct pawl_handle_view {   /* a copy, for pawl_handle_view_free; what is not there is NULL */
-    pawl_shown state;           /* nothing: it has not begun. What a child asks that it waits for, at any depth, is what it waits for itself */
+    pawl_shown state;           /* an open request of a child that it waits for, at any depth, counts as its own; before its start: nothing */
     pawl_badge badge;
-    pawl_status status;         /* of its run, with the children that it waits for: input-required when only they ask, */
-    bool over;                  /* which is */
-    bool told;                  /* something was said to it, or to one of those children, that it has not taken yet */
-    const char *parked;         /* why nobody can drive it */
-    uint64_t seq;               /* of the entry after which it stands so, */
-    int64_t time_ms;            /* and when that was */
-    const char *tool_name, *tool_use_id;        /* of a tool, of a permission, of a question, and of a tool that was cut off, of which somebody is asked, */
-    const char *input;          /* what the tool would be given: JSON */
-    const char *session_id;     /* of a sub-agent: its run; of what is asked: the run of the child that asks, NULL where it is the agent itself */
-    const char *request_id;     /* of a question or a permission: its slot, */
-    const char *wait;           /* and its id, for an answer to this very one */
-    const char *about;          /* of that: what is asked, and all that is known, JSON */
-    const char *message;        /* of an error; of a permission: what it would do; of a question: its text */
+    pawl_status status;         /* of its run: input-required also when only a child that it waits for asks */
+    bool over;                  /* `status` is terminal */
+    bool told;                  /* it, or one of those children, has a message that it has not taken yet */
+    const char *parked;         /* why no worker can drive it; NULL: it is not parked */
+    uint64_t seq;               /* the entry that led to this state */
+    int64_t time_ms;            /* the time of that entry */
+    const char *tool_name, *tool_use_id;        /* of a running tool, a permission, a question, or a tool whose outcome is unknown */
+    const char *input;          /* the arguments of that tool: JSON */
+    const char *session_id;     /* the run of a sub-agent, or of the child that asks; NULL: the agent itself asks */
+    const char *request_id;     /* the slot of a question or a permission */
+    const char *wait;           /* the id of that wait, for pawl_handle_answer */
+    const char *about;          /* what that wait is about, with everything that is known: JSON */
+    const char *message;        /* the text of an error or of a question; of a permission: what the call would do */
     void *kept;
 } pawl_handle_view;
-/* *out is set, and to be freed, only with PAWL_OK. PAWL_INVALID: it is no agent's. */
+/* Sets *out, which is to be freed, only with PAWL_OK. PAWL_INVALID: the run is not an agent. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_state(pawl_handle *a, pawl_handle_view *out, pawl_err *err);
 PAWL_API void pawl_handle_view_free(pawl_handle_view *v);
 
-/* Every question and every approval that is open: of the agent, and then of the children that it waits for, at any depth, each with its run. `w` is
- * lent for the call; its id is what pawl_handle_answer takes. `fn` returns false to stop, and may use the host. An answer that was left and not taken
- * yet leaves its request in the list. */
+/* Lists all open questions and approvals, each with its run: first those of the agent, then those of the children that it waits for, at any depth. `w` is
+ * lent for the call; pawl_handle_answer takes its id. `fn` returns false to stop, and may use the host. A request stays in the list until its answer is
+ * taken. */
 typedef bool pawl_asked_fn(void *ctx, const char *run, const pawl_wait *w);
 PAWL_API pawl_code pawl_handle_asks(pawl_handle *a, pawl_asked_fn *fn, void *ctx, pawl_err *err);
 
-/* Of what was said to it by anybody all is taken, and it stands so. False also where that cannot be said. is_processing: it is at work, or has to begin. */
+/* Whether all messages are taken and the agent is in that state. False also when that cannot be read. is_processing: it is working, or about to start. */
 PAWL_API bool pawl_handle_is_idle(pawl_handle *a);
 PAWL_API bool pawl_handle_is_processing(pawl_handle *a);
 PAWL_API bool pawl_handle_is_done(pawl_handle *a);
@@ -124,39 +124,38 @@ PAWL_API bool pawl_handle_is_error(pawl_handle *a);
 
 typedef enum pawl_until {
     PAWL_UNTIL_IDLE = 1, PAWL_UNTIL_DONE = 2, PAWL_UNTIL_ERROR = 4,
-    PAWL_UNTIL_ASKS = 8,        /* for a permission, a question, or what came of a command that was cut off; or a child does, at any depth */
+    PAWL_UNTIL_ASKS = 8,        /* it, or a child at any depth, asks for a permission, an answer, or the unknown outcome of a command */
     PAWL_UNTIL_RESTS = 15,      /* any of these */
-    PAWL_UNTIL_OVER = 16        /* which ends every wait */
+    PAWL_UNTIL_OVER = 16        /* it has ended; this ends every wait */
 } pawl_until;
-/* Until all is taken that was said to it, and it stands as one of `until` (of pawl_until) says. PAWL_OK: so it does, and *state (may be
- * NULL) is how; PAWL_HALTED: it is over; PAWL_PENDING: `timeout_ms` passed (below 0: never), and err
- * names the effects for which it waits and this engine has no handler. A wait without limit returns it as well, unless another
- * process drives the run. Below 0: PAWL_CONFLICT, it is parked, and err
- * says why; PAWL_GONE. What it passes through between two looks is not waited for: pawl_handle_subscribe tells all. */
+/* Waits until all messages are taken and the agent is in one of the states of `until` (a mask of pawl_until). PAWL_OK: it is, and *state (may be NULL)
+ * says in which; PAWL_HALTED: the run has ended; PAWL_PENDING: `timeout_ms` passed (below 0: no limit), and err names the effects that it needs and this
+ * engine has no handler for. Without a limit it returns PAWL_PENDING for such an effect, too, unless another process drives the run. PAWL_CONFLICT: the
+ * run is parked, and err says why; PAWL_GONE. It may miss a state that lasts for a moment: pawl_handle_subscribe shows each. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_wait(pawl_handle *a, unsigned until, int64_t timeout_ms, pawl_shown *state, pawl_err *err);
-/* What it does, from a cursor on (pawl/stream.h), also what its model says as it says it; to be closed before the host is freed. */
+/* A stream of its events from a cursor on (pawl/stream.h), with the deltas of its model as they arrive. Close it before the host is freed. */
 PAWL_API pawl_stream *pawl_handle_subscribe(pawl_handle *a, const pawl_stream_options *options, pawl_err *err);
 
-/* ---- what it says, piece by piece ------------------------------------------------------------------------------- */
+/* ---- the output of an agent in chunks ------------------------------------------------------------------------------- */
 
-/* The kinds, and the `json` of each. What is live is seen by who reads along, and stored nowhere; SubAgentOutput is as durable as what is in it; all
- * others are durable. */
+/* The kinds, and the `json` of each. Live chunks are not stored: only readers that are connected get them. SubAgentOutput is live or durable as the chunk
+ * that it contains; all others are durable. */
 typedef enum pawl_chunk_kind {
     PAWL_CHUNK_TEXT_DELTA = 1,      /* {"text"}, live */
     PAWL_CHUNK_TEXT_COMPLETE,       /* {"text"} */
     PAWL_CHUNK_THINKING_DELTA,      /* {"thinking"}, live */
     PAWL_CHUNK_THINKING_COMPLETE,   /* {"thinking"} */
     PAWL_CHUNK_TOOL_START,          /* {"input","name","tool_use_id"} */
-    PAWL_CHUNK_TOOL_PROGRESS,       /* {"output","tool_use_id"}, live: what it has written since the last one */
+    PAWL_CHUNK_TOOL_PROGRESS,       /* {"output","tool_use_id"}, live: its output since the last such chunk */
     PAWL_CHUNK_TOOL_END,            /* {"is_error","name","result","tool_use_id"} */
     PAWL_CHUNK_PERMISSION_REQUEST,  /* {"action","input","tool_name","tool_use_id"} */
     PAWL_CHUNK_SUB_AGENT_SPAWNED,   /* {"agent_type","session_id","tool_use_id"} */
     PAWL_CHUNK_SUB_AGENT_OUTPUT,    /* {"chunk":{"index","kind","live","run","seq","value"},"session_id"} */
-    PAWL_CHUNK_SUB_AGENT_COMPLETE,  /* {"result","session_id","succeeded","tool_use_id"}; before it comes all that the child has said */
+    PAWL_CHUNK_SUB_AGENT_COMPLETE,  /* {"result","session_id","succeeded","tool_use_id"}; all output of the child precedes it */
     PAWL_CHUNK_ASK_USER_QUESTION,   /* {"questions","request_id"} */
     PAWL_CHUNK_STATE_CHANGE,        /* as pawl_shown_at.value */
-    PAWL_CHUNK_STATUS,              /* {"attempt"}, live: the model begins, and what it said in an attempt before is void;
-                                     * {"gap":{"from","live"?,"to"},"why"}: this reader was too slow for so many live ones, or the journal was pruned;
+    PAWL_CHUNK_STATUS,              /* {"attempt"}, live: a model call starts, and the output of an earlier attempt is void;
+                                     * {"gap":{"from","live"?,"to"},"why"}: this reader was too slow and missed live chunks, or the journal was pruned;
                                      * {"compact":{"from","method","to"}}, {"cache_break":{"cause"}}, {"again_in_ms","error","retries"}, {"compacting"},
                                      * {"mode"}, {"note","tool_use_id"}, {"stop"} */
     PAWL_CHUNK_ERROR,               /* {"message"} */
@@ -164,41 +163,41 @@ typedef enum pawl_chunk_kind {
 } pawl_chunk_kind;
 PAWL_API const char *pawl_chunk_name(pawl_chunk_kind kind);     /* "TextDelta"; "" of none */
 
-typedef struct pawl_chunk {         /* texts and what is in it live until the next call on the reader */
+typedef struct pawl_chunk {         /* valid until the next call on the reader */
     pawl_chunk_kind kind;
-    const char *run;                /* that says it, */
-    uint64_t seq, index;            /* and its place there; of a live one and of SubAgentOutput that of the last durable one before it */
-    uint64_t live;                  /* 0: durable; else its number in the run, and of SubAgentOutput in this reader */
-    const char *cursor;             /* of the agent's own run, whoever says it: go on from it */
+    const char *run;                /* the run that it comes from */
+    uint64_t seq, index;            /* its position in that run; of a live chunk and of SubAgentOutput: that of the last durable chunk before it */
+    uint64_t live;                  /* 0: durable; else its number in the run (of SubAgentOutput: in this reader) */
+    const char *cursor;             /* a position of the agent's own run, also for a child's chunk: continue from it */
     const char *json;               /* canonical JSON */
-    const char *session_id;         /* of SubAgentOutput: the child's run, */
-    const struct pawl_chunk *chunk; /* and what it said; what a grandchild said is a SubAgentOutput of the child's. Else NULL. Its cursor is NULL */
-    int64_t time_ms;                /* 0: of what no time is stored with */
+    const char *session_id;         /* of SubAgentOutput: the child's run */
+    const struct pawl_chunk *chunk; /* of SubAgentOutput: the child's chunk, whose cursor is NULL (a grandchild's is nested once more); else NULL */
+    int64_t time_ms;                /* 0: no time is stored with it */
 } pawl_chunk;
 
 typedef struct pawl_chunks pawl_chunks;
 
-/* What an agent and all that it has spawned say from a cursor on (pawl_chunk.cursor, or a stream's): NULL, all; "now". Each says it in its order, and no
- * child before the chunk that tells of it. A child that was at work at the cursor is told from its beginning, and with "now" from now on: who goes on
- * from a cursor knows what he has seen of it by (run, seq, index). A child whose call was cut off has a ToolEnd and no SubAgentComplete, and may say more;
- * one that is not over though its parent was told so is waited for no longer than it says something within a second. As a stream it belongs to one thread at a
- * time, but for pawl_chunks_stop, and is to be closed before its host is freed. NULL: see err, as of pawl_stream_open. */
+/* Opens a reader of the chunks of an agent and of all its descendants. `from`: a cursor (pawl_chunk.cursor or a stream's), NULL for all, or "now". Chunks of
+ * one run come in order, and a child's after the chunk that announces the child. A child that was running at the cursor is read from its beginning (with
+ * "now": from now on); a reader that continues from a cursor recognises what it has seen by (run, seq, index). A child whose call was cut off has a ToolEnd
+ * and no SubAgentComplete, and more chunks of it may follow. A child that still runs after its parent got its end is read while it emits something each
+ * second. One thread at a time may use the reader, except for pawl_chunks_stop. Close it before its host is freed. NULL: see err, as of pawl_stream_open. */
 PAWL_API pawl_chunks *pawl_handle_chunks(pawl_handle *a, const char *from, pawl_err *err);
 PAWL_API void pawl_chunks_close(pawl_chunks *c);        /* NULL: nothing */
-/* PAWL_OK: *out is the next one. PAWL_PENDING: nothing is there now. PAWL_HALTED: the agent is over, and its children are. Below 0 the place stays. */
+/* PAWL_OK: *out is the next chunk. PAWL_PENDING: there is none now. PAWL_HALTED: the agent and its children have ended. Below 0: the position stays. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_chunks_next(pawl_chunks *c, pawl_chunk *out, pawl_err *err);
-/* The same, and waits for one: PAWL_PENDING after `timeout_ms` (below 0: never), PAWL_CANCELED after pawl_chunks_stop. */
+/* The same, but waits for a chunk: PAWL_PENDING after `timeout_ms` (below 0: no limit), PAWL_CANCELED after pawl_chunks_stop. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_chunks_wait(pawl_chunks *c, int64_t timeout_ms, pawl_chunk *out, pawl_err *err);
 PAWL_API void pawl_chunks_stop(pawl_chunks *c); /* from any thread */
 
 typedef struct pawl_shown_at {  /* lent for the call */
     pawl_shown state;
-    uint64_t seq;               /* the entry that came to it, */
-    int64_t time_ms;            /* and when */
+    uint64_t seq;               /* the entry that led to the state */
+    int64_t time_ms;            /* the time of that entry */
     const pawl_value *value;    /* {"state", "tool_name"?, "tool_use_id"?, "session_id"?, "request_id"?, "message"?} */
 } pawl_shown_at;
-typedef bool pawl_shown_fn(void *ctx, const pawl_shown_at *s);  /* false: enough. It may not use the host */
-/* Every state that was shown of it alone, without what its children asked, from its beginning, or since its journal was pruned. */
+typedef bool pawl_shown_fn(void *ctx, const pawl_shown_at *s);  /* false: stop. It may not use the host */
+/* Lists every shown state of the agent itself, without the requests of its children, from its start or since its journal was pruned. */
 PAWL_API pawl_code pawl_handle_states(pawl_handle *a, pawl_shown_fn *fn, void *ctx, pawl_err *err);
 
 #ifdef __cplusplus

@@ -34,7 +34,7 @@ typedef struct pawl_command {
     const pawl_value *args;       /* every reference resolved but secrets; NULL for a sleep */
     int64_t due_ms;               /* of a sleep */
     pawl_limits limits;
-    uint32_t cleared;             /* attempts that are known not to have happened: somebody answered "again" */
+    uint32_t cleared;             /* attempts that are known not to have happened: a person answered "again" */
     pawl_caps share;              /* of a spawn: the child's budget, */
     const char *child;            /* and its name, where one was said; else NULL */
 } pawl_command;
@@ -48,7 +48,7 @@ typedef struct pawl_wait {        /* W1 */
     const char *asked_of;         /* NULL: anyone */
     int64_t asked_ms, expires_ms; /* 0: no deadline */
     const pawl_value *otherwise;  /* what it resolves to at its deadline; NULL: it stays open */
-    const pawl_value *about;      /* what the answer is bound to, as whoever asked has it; NULL: it said nothing */
+    const pawl_value *about;      /* what the answer is bound to, as the asking code gave it; NULL: nothing */
 } pawl_wait;
 
 PAWL_API size_t pawl_state_commands(const pawl_state *st);

@@ -19,7 +19,7 @@ typedef enum pawl_event_kind {
     PAWL_EV_TICK = 3,    /* nothing new: take the next superstep */
     PAWL_EV_RECEIPT = 4, /* id: the command; outcome; value: what came of it */
     PAWL_EV_TIMER = 5,   /* id: the sleep that is over, or the wait whose deadline passed */
-    PAWL_EV_SIGNAL = 6,  /* name; value: for whoever waits for a signal of that name */
+    PAWL_EV_SIGNAL = 6,  /* name; value: for the wait for a signal of that name */
     PAWL_EV_ANSWER = 7,  /* id: the wait (id or slot; NULL: the only one); value; by, note, update */
     PAWL_EV_UPDATE = 8,  /* value: an object of channels; name: as if that node had written it, or NULL */
     PAWL_EV_CANCEL = 9,  /* call the run off */
