@@ -44,10 +44,11 @@ static void told(void *ctx, const pawl_state *st, const pawl_entry *entry)
     const char *task, *at, *status = pawl_status_name(pawl_state_status(st));
 
     (void)ctx;
-    if (pawl_entry_is_record(entry))
-        printf("  .  %-8s %-15s", "record", "");
-    else
-        printf("  %llu  %-8s %-15s", (unsigned long long)pawl_entry_seq(entry), pawl_event_kind_name(pawl_entry_kind(entry)), status);
+    if (pawl_entry_is_record(entry)) {      /* `st` may be further: a receipt and the entry that it leads to are one commit */
+        puts("  .  record");
+        return;
+    }
+    printf("  %llu  %-8s %-15s", (unsigned long long)pawl_entry_seq(entry), pawl_event_kind_name(pawl_entry_kind(entry)), status);
     for (size_t i = 0; (task = pawl_state_task(st, i, &at)) != NULL; i++)
         printf(" %s is %s", task, pawl_state_waits(st) > 0 ? "waiting for a person" : at);
     puts(pawl_state_next(st) == PAWL_HALTED && pawl_state_task(st, 0, NULL) == NULL ? " nothing is left to do" : "");

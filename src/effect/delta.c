@@ -23,7 +23,7 @@ const char *delta_name(const pawl_delta *d)
 
 bool delta_valid(const pawl_delta *d)
 {
-    return d->kind > PAWL_DELTA_CUSTOM && (int)d->kind < FORMS && (d->bytes != NULL || d->size == 0) && utf8_valid(d->bytes, d->size);
+    return d->kind > PAWL_DELTA_CUSTOM && (int)d->kind < FORMS && (d->size == 0 || (d->bytes != NULL && utf8_valid(d->bytes, d->size)));
 }
 
 static void member(buf *b, const char *name, const char *text, size_t size)
