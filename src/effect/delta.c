@@ -29,7 +29,7 @@ bool delta_valid(const pawl_delta *d)
 static void member(buf *b, const char *name, const char *text, size_t size)
 {
     buf_fmt(b, "\"%s\":", name);
-    canon_string(b, text, size);
+    canon_string(b, size > 0 ? text : "", size);
     buf_char(b, ',');
 }
 
