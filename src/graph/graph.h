@@ -137,7 +137,8 @@ static inline gnode *node_of_task(const pawl_graph *g, task *tk)
 {
     gnode *n = g->nodes[tk->node_hint < g->nnodes ? tk->node_hint : START_INDEX];
 
-    return n->size == tk->node_size && memcmp(n->name, tk->name, n->size) == 0 ? n : node_search(g, tk);
+    /* the hint of a task may be the start, and a damaged journal may call a task by its name: nothing can run it */
+    return n->size == tk->node_size && memcmp(n->name, tk->name, n->size) == 0 && n->kind != GNODE_START ? n : node_search(g, tk);
 }
 void fault_add(pawl_graph *g, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...) PAWL_PRINTF(5, 6);
 
