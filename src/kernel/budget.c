@@ -1,8 +1,8 @@
-/* budget.c - the ledger of a run: reserved before, settled after, over the whole tree of runs (A8).
+/* budget.c - the ledger of a run: a command reserves, its receipt settles, over the whole tree of runs (A8).
  *
- * Used and reserved together are never above a cap, for whatever would be is refused before it is a command; only a bill above its
- * reservation can bring them there, and then nothing leaves any more. A child's budget is reserved in its parent whole, and
- * settled by what the child came to; so one ledger answers for all below it, and no two need to be looked at at once. */
+ * Called by the folds, inside a transaction. Invariant: used + reserved <= cap, because a command above the cap is refused before it is
+ * made. Only a receipt above its reservation can break it; `over` then stops every further command. The whole share of a child is reserved in
+ * the parent's ledger and settled by the child's total cost, so no check needs two ledgers. */
 #include "kernel/compensation.h"
 #include "kernel/visit.h"
 
@@ -14,7 +14,8 @@ static pawl_cost to_cost(const amounts *a) { return (pawl_cost){ .calls = a->n[0
 
 static bool is_undoing(const char *path) { return path != NULL && strcmp(path, UNDO_TASK) == 0; }
 
-/* As its record says. *counted: its attempts are. An inverse reserves nothing: what undoes a run is never refused. */
+/* The amounts that a command with this spec reserves. *counted: its attempts count as calls. An inverse reserves nothing, since a
+ * compensation is never refused. */
 static amounts spec_due(unsigned kind, const char *path, const pawl_value *spec, bool *counted)
 {
     pawl_limits l;
@@ -69,9 +70,9 @@ pawl_code budget_reserve(pawl_state *st, const item *it, pawl_err *err)
     return PAWL_OK;
 }
 
-/* What it comes to when the call has ended so; *over: its bill was above what was reserved for it. What was not told cost what was
- * reserved; where the outcome is not known either, that stays reserved. Calls are no bill: an attempt that a crash cut off is made again, and is
- * above what there is, or is not. */
+/* The ledger after the call ended with this outcome; *over: the receipt cost more than the command reserved. An amount that the receipt does
+ * not name cost what was reserved; with an unknown outcome the amount stays reserved. Calls may exceed the reservation, since an attempt
+ * that a crash interrupted is made again: they are compared with the cap only. */
 static pawl_code settled(arena *a, const ledger *l, const call *c, pawl_outcome outcome, const pawl_value *usage, ledger *out, bool *over)
 {
     const bool undoes = is_undoing(c->task), kept = outcome != PAWL_DONE && outcome != PAWL_ERROR;
@@ -156,7 +157,7 @@ static bool see_due(void *ctx, const frame *f, const task *tk, const char *path,
     return d->rc == PAWL_OK;
 }
 
-/* In the middle of a run: what is open is reserved, what was before is not counted. */
+/* A ledger that an update creates in the middle of a run: reserves for the open commands; earlier costs do not count. */
 static pawl_code budget_made(pawl_state *st)
 {
     open_dues d = { .st = st };
@@ -199,7 +200,7 @@ static pawl_code caps_take(pawl_state *st, const pawl_value *said, pawl_err *err
         return fail(err, PAWL_INVALID, BUDGET_CHANNEL ": ms of %s are a share of its parent's, and are not raised here", st->run);
     if (ms != NULL)
         l->cap_ms = pawl_value_int(ms);
-    l->over = l->over && !fits;         /* somebody has looked at it */
+    l->over = l->over && !fits;         /* the update names or fits every cap, so a person has seen the overdraft */
     return PAWL_OK;
 }
 

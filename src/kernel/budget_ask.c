@@ -1,4 +1,4 @@
-/* budget_ask.c - the budget of a run is asked before a command is made. See budget_ask.h. */
+/* budget_ask.c - checks the budget of a run before a node's command is made. See budget_ask.h. */
 #include "kernel/budget_ask.h"
 #include "kernel/visit.h"
 
@@ -46,7 +46,7 @@ pawl_code budget_wants(pawl_step *s, const amounts *due, const char **why)
     return *why == NULL ? PAWL_OK : PAWL_LIMIT;
 }
 
-/* A command that is there already has what it was given when it was made. */
+/* A later pass meets a command that an earlier pass made: the share in its stored spec counts, whatever the budget is now. */
 static pawl_code share_given(pawl_step *s, pawl_caps *share)
 {
     const call *c = &s->v->task->calls[s->v->cursor];
@@ -73,7 +73,7 @@ pawl_code budget_share(pawl_step *s, const pawl_caps *asked, pawl_caps *share)
     for (int i = 0; i < COSTS; i++) {
         left = l->cap.n[i] - l->used.n[i] - l->reserved.n[i] - s->v->wants.n[i];
         if (own.n[i] == 0 && l->cap.n[i] > 0)
-            own.n[i] = left > 1 ? left - left / 2 : 1;      /* where nothing is left it is refused: 0 would be no cap */
+            own.n[i] = left > 1 ? left - left / 2 : 1;      /* 0 would mean "no cap"; with 1 and nothing left, the spawn is refused */
     }
     left = l->cap_ms - gone_ms(s, l);
     if (l->cap_ms > 0 && (share->ms == 0 || share->ms > left))

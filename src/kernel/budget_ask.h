@@ -1,15 +1,16 @@
-/* budget_ask.h - the budget of a run is asked before a command is made.
+/* budget_ask.h - checks the budget of a run before a node's command is made.
  *
- * Called inside a visit, on the thread that owns the step. Nothing of the run changes: what a pass wants is in its visit until its
+ * Called inside a visit, on the thread that owns the step. The state does not change: the visit sums up what its pass wants until the
  * commands are folded (budget.h). */
 #ifndef KERNEL_BUDGET_ASK_H
 #define KERNEL_BUDGET_ASK_H
 
 #include "kernel/budget.h"
 
-/* What the call under way, or the share of a child, is refused with: PAWL_LIMIT, *why in the step. PAWL_OK: it counts as reserved by this pass. */
+/* Checks a command or the share of a child. PAWL_LIMIT: refused, *why is the reason, in the step's memory. PAWL_OK: `due` is added to the
+ * amounts that this pass wants. */
 pawl_code budget_wants(pawl_step *s, const amounts *due, const char **why);
-/* What a child gets where `asked` does not say: half of what is left of each cap, and all of the time. Of a visit's next command. */
+/* The share of the child that the visit's next command spawns. A cap that `asked` leaves at 0 gets half of what is left; the time gets all. */
 pawl_code budget_share(pawl_step *s, const pawl_caps *asked, pawl_caps *share);
 
 #endif

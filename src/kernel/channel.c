@@ -1,6 +1,7 @@
-/* channel.c - the merge rules (K3), and where the values live.
+/* channel.c - the merge rules (K3), and the memory of channel values.
  *
- * A write is checked before anything is touched, so that a refused one leaves the channel as it was. */
+ * Called by the folds, inside a transaction. A write is checked before the channel changes, so that a refused write leaves the channel
+ * as it was. */
 #include "kernel/channel.h"
 #include "kernel/names.h"
 
@@ -26,7 +27,7 @@ list *list_new(pawl_state *st)
 
 static bool list_add(pawl_state *st, list *l, const yyjson_val *nodes, size_t n)
 {
-    if (!st_list_grew(st, l, n, 1))     /* before it grows: without memory nothing has happened yet */
+    if (!st_list_grew(st, l, n, 1))     /* logged before the list grows, so that without memory nothing has changed */
         return false;
     if (!list_append(l, nodes, n, txn_keeps(st))) {
         st_list_grew_not(st, l);
@@ -44,7 +45,7 @@ bool list_push(pawl_state *st, list *l, const pawl_value *v)
 
 /* ---- one channel --------------------------------------------------------------------------- */
 
-enum { FEW_CHANNELS = 8 };     /* fewer are looked through sooner than a hash is made */
+enum { FEW_CHANNELS = 8 };     /* a linear search of fewer channels is faster than hashing the name */
 
 channel *channel_search(const frame *f, const char *name)
 {
@@ -118,7 +119,7 @@ static pawl_code value_put(pawl_state *st, channel *c, const pawl_value *v)
     return PAWL_OK;
 }
 
-/* A list in place of what is there, empty. */
+/* Replaces the value of the channel by an empty list. */
 static pawl_code list_put(pawl_state *st, channel *c)
 {
     list *l = list_new(st);
@@ -191,7 +192,7 @@ static pawl_code write_overwrite(pawl_state *st, channel *c, const pawl_value *v
     return write_elements(st, c, v);
 }
 
-/* Integers above INT64_MAX read as 0 with pawl_value_int. */
+/* pawl_value_int() returns 0 for integers above INT64_MAX. */
 static bool beyond_int64(const pawl_value *v)
 {
     return pawl_value_uint(v) > INT64_MAX;
@@ -228,7 +229,7 @@ static pawl_code write_sum(pawl_state *st, channel *c, const pawl_value *old, co
     return result == NULL ? PAWL_NOMEM : value_put(st, c, result);
 }
 
-/* An integer and a double, exactly: where the double next to the integer is the same, what it was rounded by decides. */
+/* Compares an integer and a double exactly: when the integer rounds to the same double, the rounding error decides. */
 static int int_order(const pawl_value *i, double x)
 {
     double near = pawl_value_real(i);
@@ -283,9 +284,9 @@ static pawl_code write_extreme(pawl_state *st, channel *c, const pawl_value *old
 
 /* ---- merge: objects, shallow ------------------------------------------------------------------- */
 
-enum { MEMBERS_FEW = 32, STALE_BYTES_LEAST = 4096 };   /* with fewer members an object is one block */
+enum { MEMBERS_FEW = 32, STALE_BYTES_LEAST = 4096 };   /* an object with fewer members is one block */
 
-/* The members of an update by their keys, and which of them the old object has. */
+/* Index of the members of an update by key, with a flag for each member that the old object has. */
 typedef struct update_keys { list view; bool *met; } update_keys;
 
 static bool keys_begin(pawl_state *st, update_keys *k, const pawl_value *v)
@@ -300,7 +301,7 @@ static bool keys_begin(pawl_state *st, update_keys *k, const pawl_value *v)
     return true;
 }
 
-/* The old members in their order with new values, then the new ones; in the transaction's arena. NULL: no memory. */
+/* The old members in their order with new values, then the new members; in the transaction's arena. NULL: no memory. */
 static const pawl_value *object_merged(pawl_state *st, const pawl_value *old, const pawl_value *v)
 {
     size_t used = 1, count = 0;
@@ -334,7 +335,7 @@ static const pawl_value *object_merged(pawl_state *st, const pawl_value *old, co
     return of_val(out);
 }
 
-/* An object of many members grows in place from here on. */
+/* Turns an object of many members into a list, which grows in place. */
 static pawl_code object_grows(pawl_state *st, channel *c, const pawl_value *v)
 {
     list *l = list_new(st);
@@ -355,14 +356,14 @@ static pawl_code object_grows(pawl_state *st, channel *c, const pawl_value *v)
     return PAWL_OK;
 }
 
-/* Whether every member that is there already has as many nodes as its new value. */
+/* Whether each existing member has as many nodes as its new value, so that the nodes can be overwritten in place. */
 static bool object_fits(list *l, const pawl_value *v)
 {
     pawl_iter it = pawl_iter_of(v);
     const pawl_value *key, *member;
 
     if (l->stale_bytes > STALE_BYTES_LEAST && l->stale_bytes > l->text_bytes / 2)
-        return false;           /* strings of values that are gone: they go with the old list */
+        return false;           /* too many bytes of replaced strings: build a new list, which frees them */
     while ((member = pawl_iter_next(&it, &key)) != NULL) {
         size_t at = list_key(l, val_of(key));
 
@@ -391,7 +392,7 @@ static pawl_code write_object(pawl_state *st, channel *c, const pawl_value *old,
 {
     if (c->list != NULL && object_fits(c->list, v)) {
         if (val_of(v) >= c->list->nodes && val_of(v) < c->list->nodes + c->list->used && (v = value_copy(st->t->mem, v)) == NULL)
-            return PAWL_NOMEM;  /* a part of itself, which may move */
+            return PAWL_NOMEM;  /* the value is a part of this list, whose buffer may move */
         return object_put(st, c->list, v);
     }
     if ((v = object_merged(st, old, v)) == NULL)
@@ -399,7 +400,7 @@ static pawl_code write_object(pawl_state *st, channel *c, const pawl_value *old,
     return pawl_value_size(v) < MEMBERS_FEW ? value_put(st, c, v) : object_grows(st, c, v);
 }
 
-/* What a rule demands of an update, whatever is there already. */
+/* The demands of a rule on an update, independent of the current value. */
 static pawl_code update_check(const channel *c, unsigned op, const pawl_value *v, pawl_err *err)
 {
     pawl_type type;
@@ -512,7 +513,7 @@ pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool cu
         if (c == NULL)
             return fail(err, PAWL_INVALID, "there is no channel \"%s\"", pawl_value_string(key));
         if (c->d->rule == PAWL_CUSTOM && !custom)
-            continue;           /* its merged result stands beside, in a put */
+            continue;           /* the merged result is in a put item */
         rc = channel_write(st, c, OP_MERGE, v, err);
     }
     return rc;

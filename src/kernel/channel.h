@@ -9,7 +9,7 @@
 #include "kernel/txn.h"
 #include "pawl/kernel.h"
 
-typedef struct decl {           /* a channel as the base has it */
+typedef struct decl {           /* the declaration of a channel, as in the base record */
     const char *where;          /* "" for the run; else node names of subgraphs: "inner", "a/b" */
     const char *name;
     const pawl_value *first;    /* NULL: none */
@@ -22,29 +22,29 @@ typedef struct decl {           /* a channel as the base has it */
 typedef struct channel {
     const decl *d;
     yyjson_val scalar;          /* the value, when it is one node and no string */
-    const void *block;          /* else its nodes */
-    size_t block_bytes;         /* 0: lent by the step */
-    list *list;                 /* of the rules that grow */
-    uint64_t born;              /* the entry before the one that set the first element of list */
+    const void *block;          /* else the nodes of the value */
+    size_t block_bytes;         /* 0: the step owns the block */
+    list *list;                 /* of the rules whose value grows */
+    uint64_t born;              /* the sequence number before the entry that set the first element of list: lazy_list.c folds from there */
     bool set;
 } channel;
 
 channel *channel_search(const frame *f, const char *name);
-static inline channel *channel_find(const frame *f, const char *name)   /* NULL: none; the first is looked at at once */
+static inline channel *channel_find(const frame *f, const char *name)   /* NULL: none; the first channel is compared inline, since most frames have one */
 {
     channel *c = f->channels;
 
     return c != NULL && *c->d->name == *name && strcmp(c->d->name, name) == 0 ? c : channel_search(f, name);
 }
 const pawl_value *channel_load(pawl_state *st, channel *c);
-static inline const pawl_value *channel_value(pawl_state *st, channel *c)       /* NULL: never set, or not to be loaded */
+static inline const pawl_value *channel_value(pawl_state *st, channel *c)       /* NULL: never set, or its elements cannot be loaded (st->load_failed) */
 {
     if (!c->set || c->list != NULL)
         return c->set ? channel_load(st, c) : NULL;
     return of_val(c->block != NULL ? c->block : &c->scalar);
 }
 pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_value *v, pawl_err *err);
-/* The commonest write: one node, no text, under the rule last. One such in place of another needs nothing but itself. */
+/* The most frequent write: a value of one node that is no text, under the rule last. It replaces such a value without any allocation. */
 static inline bool write_is_plain(const channel *c, unsigned op, const pawl_value *v)
 {
     return op == OP_MERGE && c->d->rule == PAWL_LAST && c->block == NULL && c->list == NULL && v != NULL &&
@@ -58,25 +58,25 @@ static inline pawl_code write_plain(pawl_state *st, channel *c, const pawl_value
     c->set = true;
     return PAWL_OK;
 }
-/* Whether the channel may be written so, as far as can be said before what is there is known. */
+/* Checks a write against the channel's rule without reading the current value. */
 pawl_code channel_takes(const channel *c, unsigned op, const pawl_value *v, pawl_err *err);
 pawl_code channel_clear(pawl_state *st, channel *c);
 pawl_code channels_init(pawl_state *st, frame *f);      /* from the declarations of f->where, with their first values */
-/* An object of channels is written, member by member; `custom` false: not those with a user's function, whose merged result is in a put. */
+/* Writes an object of channels, member by member. `custom` false: skip channels with a user's function, whose merged result is in a put item. */
 pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool custom, pawl_err *err);
-/* What will be merged later is checked now as far as it can be: an event that is wrong changes nothing. */
+/* Checks the writes of an update that is merged at the close of the superstep: an invalid event must change nothing now. */
 pawl_code writes_check(const pawl_state *st, const frame *f, const pawl_value *object, pawl_err *err);
-bool channels_index(pawl_state *st, frame *f);          /* after the channels of a frame were made or added to; false: no memory */
+bool channels_index(pawl_state *st, frame *f);          /* builds f->by_name; called after channels were made or added; false: no memory */
 bool list_push(pawl_state *st, list *l, const pawl_value *v);
 list *list_new(pawl_state *st);
 bool rule_is_list(unsigned rule);
 static inline bool decl_fleets(const decl *d) { return d->rule == PAWL_EPHEMERAL || (d->rule == PAWL_TOPIC && !d->accumulate); }
 
-/* The elements that a snapshot left in the journal are read; of a list that has such. */
+/* Loads the elements that a snapshot left in the journal. The list has a segment. */
 pawl_code list_load(pawl_state *st, channel *c, pawl_err *err);
-/* lazy_list.c: does what list_load() says, for st->segment_load. */
+/* lazy_list.c: the implementation of list_load(), called through st->segment_load. */
 pawl_code segment_load(pawl_state *st, channel *c, pawl_err *err);
-/* The declarations of the run: decls_add() for channels that came with an adopted machine, {NAME: declaration}, with their first values. */
+/* Adds the declarations of an adopted machine, {NAME: declaration}, and sets their first values. */
 pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err);
 void decls_code(buf *b, const decl *d, uint32_t n);
 

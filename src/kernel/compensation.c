@@ -1,8 +1,8 @@
-/* compensation.c - what came of a command is in doubt, and somebody is asked; what was done is undone when a run fails (E5): the folds.
+/* compensation.c - the folds of unknown outcomes and of inverses (E5).
  *
- * A doubt turns an open command into a wait of the same id: its answer is the receipt, or lets it be performed again. What was
- * done by commands that have an inverse is noted as it comes, and so is what was given up of theirs: it may have been done.
- * Called by fold.c inside a transaction, and as a state is written down or read; doubt.c and run_end.c make the items. */
+ * An unknown outcome turns an open command into a wait of the same id: the answer becomes the receipt, or lets the command be performed
+ * again. A receipt of a command with an inverse adds a note to st->undo; so does a dropped command with an inverse, since it may have been
+ * performed. Called by fold.c inside a transaction, and by the code that writes or reads a stored state; doubt.c and run_end.c make the items. */
 #include "kernel/compensation.h"
 #include "kernel/journal/base.h"
 #include "kernel/journal/codec.h"
@@ -61,7 +61,7 @@ pawl_code fold_doubt(pawl_state *st, const item *it, pawl_err *err)
 
 /* ---- what may have to be undone ------------------------------------------------------------------ */
 
-/* So that the bytes of keys are in task order: superstep, place and visit of each level of the path, then the command's number. */
+/* A key whose bytes sort in task order: superstep, place and visit of each level of the path, then the command's number. */
 static const char *undo_key(pawl_state *st, const item *it)
 {
     const frame *f = &st->root;
@@ -86,7 +86,7 @@ static const char *undo_key(pawl_state *st, const item *it)
             break;
         f = tk->child;
         buf_fmt(&b, "%016llx", (unsigned long long)f->superstep);
-        for (int slashes = 0; slashes < 3 && *path != '\0'; path++)     /* past the visit and the superstep */
+        for (int slashes = 0; slashes < 3 && *path != '\0'; path++)     /* skip the visit and the superstep */
             slashes += *path == '/';
     }
     buf_fmt(&b, "%08lx", (unsigned long)it->n);
@@ -134,7 +134,7 @@ pawl_code undo_note(pawl_state *st, const item *it, const call *c, const pawl_va
     const char *inverse, *key, *id;
     arena *mem = st->t->mem;
 
-    if (st->only || !has_member(c->spec, c->spec_size, ",\"inverse\":\""))     /* mostly */
+    if (st->only || !has_member(c->spec, c->spec_size, ",\"inverse\":\""))     /* fast path: most commands have no inverse */
         return PAWL_OK;
     spec = value_read(mem, c->spec, c->spec_size, "a spec", err);
     if ((inverse = inverse_of(c, spec)) == NULL)
@@ -175,7 +175,7 @@ pawl_code undo_given_up(pawl_state *st, const frame *f, const task *tk, const ch
 {
     given_up g = { .st = st, .err = err };
 
-    if (st->only || (st->commands == 0 && st->waits == 0))     /* mostly */
+    if (st->only || (st->commands == 0 && st->waits == 0))     /* fast path: nothing is open */
         return PAWL_OK;
     task_each_call(f, tk, path, see_given_up, &g);
     return g.rc;
@@ -211,7 +211,7 @@ pawl_code fold_inverse(pawl_state *st, pawl_err *err)
         return PAWL_NOMEM;
     PAWL_ASSERT(st->unwind != 0, "N1: inverses run on the way to a status");
     st->undone++;
-    ending_move(st, ENDING_COMPENSATE);     /* what is open from here on is performed */
+    ending_move(st, ENDING_COMPENSATE);     /* from here on open commands are inverses, and are performed */
     return PAWL_OK;
 }
 
@@ -267,7 +267,7 @@ pawl_code undo_read(pawl_state *st, const pawl_value *fold, pawl_err *err)
         return fail(err, PAWL_CORRUPT, "a folded state: undo is an array of notes, and no more is undone");
     st->undone = (uint32_t)undone;
     if (notes != NULL) {
-        st_list_dies(st, st->undo);     /* made by the receipts of open calls, which the notes have, too */
+        st_list_dies(st, st->undo);     /* the folds of open calls made these notes; the stored list contains them already */
         if ((st->undo = list_new(st)) == NULL)
             return PAWL_NOMEM;
     }

@@ -1,4 +1,4 @@
-/* compensation.h - outcomes in doubt, which somebody settles, and inverses (E5): the folds, called inside a transaction. */
+/* compensation.h - the folds of unknown outcomes, which a person decides, and of inverses (E5). Called inside a transaction. */
 #ifndef KERNEL_COMPENSATION_H
 #define KERNEL_COMPENSATION_H
 
@@ -6,9 +6,10 @@
 #include "kernel/journal/blobs.h"
 #include "kernel/txn.h"
 
-#define UNDO_TASK "@undo"       /* stands for the task of an inverse */
+#define UNDO_TASK "@undo"       /* the task path of every inverse */
 static inline bool call_is_inverse(const call *c) { return c->task != NULL && strcmp(c->task, UNDO_TASK) == 0; }
-/* What a person said came of it; false: it is to be performed again. */
+/* The outcome that a person's answer states; false: the answer asks to perform the command again. */
+/* The number of attempts that were made before a person asked to perform the command again; 0: no such answer. */
 bool doubt_told(const pawl_value *answer, arena *a, pawl_outcome *outcome, const pawl_value **value);
 uint32_t doubt_cleared(arena *a, const call *c);
 pawl_code fold_doubt(pawl_state *st, const item *it, pawl_err *err);

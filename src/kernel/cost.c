@@ -1,4 +1,4 @@
-/* cost.c - what a command may cost and what a run may spend, as numbers. See cost.h. */
+/* cost.c - costs and caps as numbers: read, checked and written as JSON. See cost.h. */
 #include "kernel/cost.h"
 #include "kernel/names.h"
 

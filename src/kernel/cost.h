@@ -1,6 +1,6 @@
-/* cost.h - what a command may cost and what a run may spend, as numbers: read, checked and written down.
+/* cost.h - costs and caps as numbers: read, checked and written as JSON.
  *
- * Values without a state: called from anywhere, on any thread. */
+ * Pure functions of values: any caller, any thread. */
 #ifndef KERNEL_COST_H
 #define KERNEL_COST_H
 
@@ -13,17 +13,17 @@ typedef struct amounts { int64_t n[COSTS]; } amounts;
 
 extern const char *const cost_names[COSTS];
 
-static inline int64_t cost_plus(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }   /* of numbers not below 0 */
-/* What a call under these limits (NULL: none are declared) reserves. */
+static inline int64_t cost_plus(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }   /* saturating; both are >= 0 */
+/* The amounts that a call with these limits reserves; NULL: no limits are declared. */
 amounts cost_due(const pawl_limits *l);
 amounts share_due(const pawl_caps *share);
-const char *costs_wrong(const pawl_cost *c);            /* what is wrong with it; NULL: nothing */
+const char *costs_wrong(const pawl_cost *c);            /* the error text; NULL: valid */
 const char *usage_wrong(const pawl_value *usage);
 const char *caps_wrong(const pawl_value *caps);
 bool caps_none(const pawl_caps *caps);
 void caps_read(const pawl_value *v, pawl_caps *caps);
 void amounts_code(buf *b, const amounts *a, int64_t ms);
 void share_code(buf *b, const pawl_caps *share);
-bool share_of(const pawl_value *spec, pawl_caps *share);        /* false: it says nothing of a budget */
+bool share_of(const pawl_value *spec, pawl_caps *share);        /* false: the spec has no budget */
 
 #endif

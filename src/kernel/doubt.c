@@ -1,4 +1,4 @@
-/* doubt.c - a command whose outcome nobody knows becomes a question about it (E5). See doubt.h; the fold of it is in compensation.c. */
+/* doubt.c - turns a command with an unknown outcome into a question to a person (E5). See doubt.h; compensation.c has the fold. */
 #include "kernel/compensation.h"
 #include "kernel/doubt.h"
 #include "kernel/journal/codec.h"
@@ -14,7 +14,8 @@ static pawl_class class_of(const pawl_value *spec)
     return (pawl_class)(cls < 0 ? 0 : cls);
 }
 
-/* Nobody may guess: it must not happen twice, or must be known to be undone. An inverse that fails for good is as bad. */
+/* The engine must not guess the outcome of a command that must not happen twice, or that has an inverse. An inverse that failed for good
+ * also needs a person. */
 bool doubt_due(const pawl_step *s, const call *c, pawl_outcome outcome)
 {
     const pawl_value *spec;

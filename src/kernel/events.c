@@ -1,4 +1,5 @@
-/* events.c - what came in becomes an item, or is ignored, or refused, before any machine sees it (K1, E6, W3). */
+/* events.c - turns an event into an item, or ignores or refuses the event, before any machine sees it (K1, E6, W3). Called by the step loop,
+ * inside the step's transaction. */
 #include "kernel/channel.h"
 #include "kernel/doubt.h"
 #include "kernel/events.h"
@@ -13,7 +14,7 @@ static pawl_code refuse(pawl_step *s, pawl_err *err, const char *what)
     return fail(err, PAWL_INVALID, "%s: %s: %s", s->st->run, kind_names[s->ev->kind], what);
 }
 
-/* {"as","by","note","update"}: those that were said. */
+/* Members that the event does not have are left out. */
 const pawl_value *event_said(pawl_step *s, const char *by, bool as)
 {
     const pawl_event *ev = s->ev;
@@ -54,7 +55,7 @@ static pawl_code add_value(pawl_step *s, unsigned kind, const pawl_value *v, paw
     return v == NULL && s->mem.failed ? PAWL_NOMEM : step_add(s, it, err);
 }
 
-/* An object of channels; NULL stands for none. */
+/* The event's value is an object of channels; NULL counts as an empty object. */
 static pawl_code take_object(pawl_step *s, unsigned kind, pawl_err *err)
 {
     static const yyjson_val none = { .tag = YYJSON_TYPE_OBJ, .uni = { .ofs = sizeof(yyjson_val) } };
@@ -74,8 +75,8 @@ static pawl_code take_object(pawl_step *s, unsigned kind, pawl_err *err)
 
 typedef struct named_call { char path[PATH_BYTES_MAX + 1]; uint64_t superstep; uint32_t visit, n; call *c; frame *f; } named_call;
 
-/* Whether a command of that id may have been there: of an earlier superstep, here or in the subgraph, or of an earlier
- * visit. What is over is not remembered one by one. */
+/* Whether a command of that id may have existed: the id is of an earlier superstep, here or in the subgraph, or of an earlier visit. The state
+ * keeps no list of closed commands. */
 static bool was_once(pawl_state *st, const named_call *c)
 {
     char path[PATH_BYTES_MAX + 1];
@@ -108,7 +109,7 @@ static bool was_once(pawl_state *st, const named_call *c)
     }
 }
 
-/* The open command or wait of that id. Above 0: it was there once; below: never. */
+/* The open command or wait of that id. PAWL_IGNORED: it existed once and is closed; an error: it never existed. */
 static pawl_code call_by_id(pawl_step *s, const char *id, named_call *out, pawl_err *err)
 {
     pawl_state *st = s->st;
@@ -154,7 +155,7 @@ static pawl_code take_doubt(pawl_step *s, const named_call *c, pawl_err *err)
     item *it;
 
     if (c->c->at == CALL_IN_DOUBT)
-        return PAWL_IGNORED;        /* nothing new */
+        return PAWL_IGNORED;        /* the receipt brings nothing new */
     s->waits_on = true;
     s->whole = s->st->unwind != 0;
     it = item_for(s, ITEM_DOUBT, c);
@@ -184,7 +185,7 @@ static pawl_code take_receipt(pawl_step *s, pawl_err *err)
         return PAWL_NOMEM;
     *s->answered = *c.c;
     it->outcome = (uint8_t)s->ev->outcome;
-    it->value = s->value != NULL ? s->value : value_null(&s->mem);     /* as it will be read */
+    it->value = s->value != NULL ? s->value : value_null(&s->mem);     /* the same node that a reader of the journal gets */
     if (s->update != NULL && (it->more = budget_bill(s, c.c, s->ev->outcome, s->update)) == NULL)
         return PAWL_NOMEM;
     return it->value == NULL ? PAWL_NOMEM : step_add(s, it, err);
@@ -194,14 +195,14 @@ static pawl_code take_receipt(pawl_step *s, pawl_err *err)
 
 typedef struct wait_search {
     pawl_step *s;
-    const char *want;       /* an id's local part, a slot or a node; NULL: any */
-    unsigned kind;          /* of the wait; 0: any but signals */
+    const char *want;       /* the local part of an id, a slot or a node's name; NULL: any wait */
+    unsigned kind;          /* pawl_wait_kind; 0: any kind except signals */
     uint32_t found;
-    bool by_slot;           /* one of that very slot is found: those of the node are not meant */
+    bool by_slot;           /* a wait with exactly this slot was found, which excludes waits that match by the node's name */
     named_call at;
 } wait_search;
 
-/* "worker:3.budget" is also what its node chose: "budget". */
+/* The slot "worker:3.budget" also matches "budget", the name that its node chose. */
 static bool ends_with(const char *slot, const char *chosen)
 {
     size_t n = strlen(slot), m = strlen(chosen);
@@ -245,7 +246,7 @@ static bool see_wait(void *ctx, const frame *f, const task *tk, const char *path
         w->at.visit = c->visit;
         w->at.n = n;
     }
-    return w->kind != PAWL_WAIT_SIGNAL;     /* the first one takes a signal; others must be alone */
+    return w->kind != PAWL_WAIT_SIGNAL;     /* the first matching wait takes a signal; an answer must match exactly one wait */
 }
 
 static pawl_code wait_named(pawl_step *s, const char *want, unsigned kind, named_call *out, pawl_err *err)
@@ -301,7 +302,7 @@ static pawl_code answer_check(pawl_step *s, const call *c, const pawl_value *v, 
     return PAWL_OK;
 }
 
-/* The answer to a wait of no visit is merged at once, and so is its update. */
+/* Merges the answer to a wait outside a visit at once, and its update too. */
 static pawl_code loose_custom(pawl_step *s, const char *path, const pawl_value *v, pawl_err *err)
 {
     const char *to = pawl_value_string(spec_get(s, s->answered, "to"));
@@ -337,7 +338,7 @@ static pawl_code add_answer(pawl_step *s, const named_call *c, const pawl_value 
     return loose_custom(s, c->path, v, err);
 }
 
-/* Input for a machine between turns: its wait is over, the object is merged. */
+/* Input for a machine between turns: drops the wait for input and merges the object. */
 static pawl_code take_turn(pawl_step *s, const named_call *c, pawl_err *err)
 {
     item *drop = item_for(s, ITEM_DROP, c);
@@ -366,14 +367,14 @@ static pawl_code take_answer(pawl_step *s, pawl_err *err)
     return add_answer(s, &c, s->value, s->ev->by, err);
 }
 
-/* What nobody waits for, of a machine that hears it all the same. */
+/* A signal that no wait takes, for a machine that declares that it handles such signals. */
 static pawl_code take_unasked(pawl_step *s, const char *name, pawl_err *err)
 {
     item *it = step_item(s, ITEM_SIGNAL);
 
     if (it == NULL || (it->task = arena_strdup(&s->mem, name, strlen(name))) == NULL)
         return PAWL_NOMEM;
-    it->value = s->value != NULL ? s->value : value_null(&s->mem);     /* as it will be read */
+    it->value = s->value != NULL ? s->value : value_null(&s->mem);     /* the same node that a reader of the journal gets */
     s->in = it;
     return it->value == NULL ? PAWL_NOMEM : step_add(s, it, err);
 }
@@ -404,17 +405,17 @@ static pawl_code take_timer(pawl_step *s, pawl_err *err)
         return rc;
     if (c.c->kind == CALL_SLEEP) {
         if (s->ev->time_ms + (BROKEN(BROKEN_SLEEP_EARLY) ? 1000 : 0) < c.c->time_ms && !state_canceling(s->st))
-            return PAWL_IGNORED;        /* not yet; but nobody who is called off sleeps on */
+            return PAWL_IGNORED;        /* not due yet; a canceled run ends its sleeps at once */
         s->answered = arena_get(&s->mem, sizeof *s->answered);
         if ((it = item_for(s, ITEM_RECEIPT, &c)) == NULL || s->answered == NULL)
             return PAWL_NOMEM;
         *s->answered = *c.c;
-        it->value = value_null(&s->mem);        /* as it will be read */
+        it->value = value_null(&s->mem);        /* the same node that a reader of the journal gets */
         return it->value == NULL ? PAWL_NOMEM : step_add(s, it, err);
     }
     otherwise = c.c->kind == CALL_ASK ? spec_get(s, c.c, "otherwise") : NULL;
     if (otherwise == NULL || s->ev->time_ms < pawl_value_int(spec_get(s, c.c, "expires")))
-        return PAWL_IGNORED;            /* W5: nothing resolves by silence that was not asked so */
+        return PAWL_IGNORED;            /* W5: a wait without a default never expires */
     return add_answer(s, &c, otherwise, "@timer", err);
 }
 
@@ -441,7 +442,7 @@ static pawl_code take_update(pawl_step *s, pawl_err *err)
     if (pawl_value_type(s->value) != PAWL_TYPE_OBJECT)
         return refuse(s, err, "its value is an object of channels");
     if (s->ev->name != NULL)
-        return PAWL_OK;             /* as a node: the graph says what that is */
+        return PAWL_OK;             /* an update in the name of a node: the graph handles it */
     if ((it = step_item(s, ITEM_UPDATE)) == NULL)
         return PAWL_NOMEM;
     it->value = s->value;
@@ -450,7 +451,7 @@ static pawl_code take_update(pawl_step *s, pawl_err *err)
     s->whole = !s->st->root.open;
     if ((rc = step_add(s, it, err)) != PAWL_OK)
         return rc;
-    return s->st->root.open ? PAWL_OK : step_custom(s, "", s->value, err);      /* open: when it closes */
+    return s->st->root.open ? PAWL_OK : step_custom(s, "", s->value, err);      /* in an open superstep the close merges the update */
 }
 
 static const decl *decl_of(const pawl_state *st, const machine_channel *mc)
@@ -461,7 +462,7 @@ static const decl *decl_of(const pawl_state *st, const machine_channel *mc)
     return NULL;
 }
 
-/* A channel keeps its rule as long as the run lives: what is folded was folded by it (K6). */
+/* A channel keeps its rule for the whole run, since folded values depend on the rule (K6). */
 static pawl_code channels_fit(const pawl_step *s, pawl_err *err)
 {
     for (uint32_t i = 0; i < s->m->nchannels; i++) {
@@ -478,7 +479,7 @@ static pawl_code channels_fit(const pawl_step *s, pawl_err *err)
     return PAWL_OK;
 }
 
-/* What the adopted machine declares and the run has not: it begins with its first value, no migration (K9). */
+/* The channels that the adopted machine declares and the run lacks; they start with their first values, without a migration (K9). */
 static const pawl_value *channels_new(pawl_step *s)
 {
     const pawl_state *st = s->st;
@@ -510,7 +511,7 @@ static pawl_code take_adopt(pawl_step *s, pawl_err *err)
     if (channels_fit(s, err) != PAWL_OK)
         return PAWL_INVALID;
     if (status_over(s->st->status))
-        s->final = s->st->status;       /* it stays as it ended */
+        s->final = s->st->status;       /* an adoption does not change the status of a run that ended */
     return add_value(s, ITEM_ADOPT, v, err);
 }
 
@@ -547,13 +548,13 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
     if (st->status == PAWL_SUBMITTED ? s->ev->kind != PAWL_EV_START && s->ev->kind != PAWL_EV_CANCEL : s->ev->kind == PAWL_EV_START)
         return PAWL_IGNORED;
     if (over ? st->status != PAWL_FAILED || !(reopens || s->ev->kind == PAWL_EV_ADOPT) : reopens)
-        return PAWL_IGNORED;        /* what failed may be adopted, and then reopened under the machine that mends it */
+        return PAWL_IGNORED;        /* a failed run can be adopted, and then reopened under the corrected machine */
     if ((state_canceling(st) || (st->unwind != 0 && !over)) && (s->ev->kind == PAWL_EV_SIGNAL || s->ev->kind == PAWL_EV_UPDATE))
-        return PAWL_IGNORED;        /* nothing new begins */
+        return PAWL_IGNORED;        /* a run that is being canceled or compensated starts nothing new */
     if (reopens && st->undone > 0)
         return refuse(s, err, "what it did was undone: begin another run, or a fork of it");
     if (s->ev->kind == PAWL_EV_CANCEL && st->unwind != 0 && !state_canceling(st))
-        return PAWL_IGNORED;        /* it ends anyway, when its inverses have run */
+        return PAWL_IGNORED;        /* the run ends when its inverses have run, with or without a cancel */
     switch (s->ev->kind) {
     case PAWL_EV_START:   return take_object(s, ITEM_START, err);
     case PAWL_EV_INPUT:   return take_input(s, err);
@@ -571,7 +572,7 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
         if ((rc = add_value(s, ITEM_REOPEN, event_said(s, s->ev->by, false), err)) != PAWL_OK || s->update == NULL)
             return rc;
         return step_custom(s, "", s->update, err);
-    case PAWL_EV_TICK:          /* see feed_in */
+    case PAWL_EV_TICK:          /* handled by take_tick() in step.c */
         break;
     }
     return PAWL_IGNORED;

@@ -1,5 +1,7 @@
-/* fold.c - what each item does to a state; superstep_close.c has the end of a superstep. Folding needs no machine: the items and the
- * base say everything. An item that contradicts the state is PAWL_CORRUPT. */
+/* fold.c - the fold: applies each kind of item to a state; superstep_close.c has the close of a superstep.
+ *
+ * Called inside a transaction, while a step is fed and while a stored entry is applied. A fold needs no machine: items and base are complete.
+ * An item that contradicts the state is PAWL_CORRUPT; each fold checks before it changes the state. */
 #include "kernel/compensation.h"
 #include "kernel/fold.h"
 #include "kernel/journal/apart.h"
@@ -93,7 +95,7 @@ static inline pawl_code task_of(pawl_state *st, const item *it, task **tk, frame
     return PAWL_OK;
 }
 
-/* The superstep has begun, here and above. */
+/* Opens the superstep of this frame and of every frame around it. */
 static inline pawl_code frame_opens(pawl_state *st, frame *f)
 {
     for (; f != NULL && !f->open; f = f->parent) {
@@ -144,14 +146,14 @@ static pawl_code fold_visit(pawl_state *st, const item *it, pawl_err *err)
     return PAWL_OK;
 }
 
-/* A visit that begins in an entry has the entry's time; in a record a visit item says it before. */
+/* A visit that starts in an entry has the entry's time; in a task record, an earlier visit item has set the time. */
 static void visit_time(const pawl_entry *e, task *tk)
 {
     if (tk->at == TASK_READY && !tk->timed && !e->record)
         tk->visit_ms = e->time_ms;
 }
 
-/* What a channel of a subgraph begins with: a value, or a channel of the graph around by its name. */
+/* The first value of a channel of a subgraph: a value, or the value of a channel of the surrounding graph. */
 static const pawl_value *frame_input(pawl_state *st, arena *a, frame *outer, const task *tk, const write *w, pawl_err *err)
 {
     const pawl_value *ref = pawl_value_at(w->refs.list, 0), *v;
@@ -243,7 +245,7 @@ static pawl_code call_fill(pawl_state *st, task *tk, call *c, const item *it, pa
     c->spec = st_text(st, it->spec, it->spec_size);
     if (c->spec == NULL)
         return PAWL_NOMEM;
-    if (it->kind == ITEM_REFUSAL) {      /* it never was one: its answer is why */
+    if (it->kind == ITEM_REFUSAL) {      /* a refused command was never issued: its value is the reason */
         c->outcome = PAWL_ERROR;
         c->wait = 0;
         call_state_begin(st, tk, c, CALL_REFUSED);
@@ -278,7 +280,7 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
     task *tk;
     pawl_code rc;
 
-    if (it->hold || *it->task == '@') {     /* a reducer's, an inverse, or asked between two supersteps: of no visit */
+    if (it->hold || *it->task == '@') {     /* detached: a reducer's command, an inverse, or a wait between two supersteps */
         if ((f = frame_above(st, it->task)) == NULL)
             return corrupt(err, it, "there is no such subgraph");
         if (strcmp(it->task, UNDO_TASK) == 0 && (rc = fold_inverse(st, err)) != PAWL_OK)
@@ -303,10 +305,10 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
     return rc;
 }
 
-/* The others stay where they are, until half of the places are free. */
+/* Frees the place of a detached call. The other calls keep their places until half of the places are free, so that removing is O(1) on average. */
 static pawl_code loose_gone(pawl_state *st, frame *f, call *c)
 {
-    const uint32_t cap = f->nloose;     /* room for one more than remain */
+    const uint32_t cap = f->nloose;     /* before the count goes down: room for one call more than remain */
     uint32_t used = 0;
     call *rest;
 
@@ -329,7 +331,7 @@ static pawl_code loose_gone(pawl_state *st, frame *f, call *c)
     return PAWL_OK;
 }
 
-/* A hold that is answered lets the run go on; its answer may go to a channel, its update is merged at once. */
+/* The answer to a wait between two supersteps. The spec may name a channel for the answer; the update is merged at once. */
 static pawl_code hold_answered(pawl_state *st, frame *f, call *c, const item *it, pawl_err *err)
 {
     const pawl_value *spec = value_read(st->t->mem, c->spec, c->spec_size, "a wait", err);
@@ -343,7 +345,7 @@ static pawl_code hold_answered(pawl_state *st, frame *f, call *c, const item *it
     if (to != NULL && it->value != NULL) {
         if ((ch = channel_find(f, to)) == NULL && !st->only)
             return corrupt(err, it, "its channel is not there");
-        if (ch != NULL && ch->d->rule != PAWL_CUSTOM)   /* its merged result stands beside, in a put */
+        if (ch != NULL && ch->d->rule != PAWL_CUSTOM)   /* the merged result of a user's function is in a put item */
             rc = channel_write(st, ch, OP_MERGE, it->value, err);
     }
     if (rc == PAWL_OK && update != NULL)
@@ -351,7 +353,7 @@ static pawl_code hold_answered(pawl_state *st, frame *f, call *c, const item *it
     return rc == PAWL_OK ? loose_gone(st, f, c) : rc;
 }
 
-/* It is known not to have happened, and is performed again. */
+/* A person answered that the command is to be performed again: the command is open again. */
 static pawl_code fold_again(pawl_state *st, task *tk, call *c)
 {
     PAWL_ASSERT(c->at == CALL_IN_DOUBT, "E5: only what is in doubt is performed again");
@@ -380,7 +382,7 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         return fold_again(st, tk, c);
     if (st->budget != NULL && (rc = budget_settle(st, c, outcome, it->more, err)) != PAWL_OK)
         return rc;
-    if (outcome != PAWL_ERROR)      /* which alone says that it did not happen */
+    if (outcome != PAWL_ERROR)      /* only an error proves that the command had no effect */
         if ((rc = undo_note(st, it, c, outcome == PAWL_DONE ? value : NULL, err)) != PAWL_OK)
             return rc;
     if (c->task != NULL && *c->task != '@') {
@@ -479,7 +481,7 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
         return rc;
     if (!task_ready(tk) && !call_touch(st, tk))
         return PAWL_NOMEM;
-    for (uint32_t i = 0; i < tk->ncalls && !task_ready(tk); i++) {      /* what lost a race is waited for no more */
+    for (uint32_t i = 0; i < tk->ncalls && !task_ready(tk); i++) {      /* calls that lost a race are dropped */
         if (!call_is_open(&tk->calls[i]))
             continue;
         if (!TOUCH(st, &tk->calls[i]))
@@ -490,13 +492,13 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
     if (tk->child != NULL) {
         if (!TOUCH(st, &tk->visit_ms))
             return PAWL_NOMEM;
-        tk->visit_ms = task_time(tk);   /* what was told in it goes with it */
+        tk->visit_ms = task_time(tk);   /* keeps the latest time of the subgraph, whose frame is freed next */
         frame_drop(st, tk->child);
         tk->child = NULL;
     }
     task_move(tk, TASK_LEFT);
     if (st->t->mode == TXN_FEED || st->t->mode == TXN_ADVANCE || (e->closes && !st->t->closed && f == &st->root)) {
-        tk->leave = it->leave;      /* the step outlives the need for it */
+        tk->leave = it->leave;      /* the leave of the step is used only before the step is emptied */
         return PAWL_OK;
     }
     tk->left_size = it->text_size;
@@ -581,8 +583,8 @@ static pawl_code fold_end(pawl_state *st, const item *it)
     return st->reason == NULL ? PAWL_NOMEM : PAWL_OK;
 }
 
-/* What a failure ended stands open again; reopen gives the failed tasks new visits, item by item. */
-/* What is pending was told before this, and is put when the superstep closes: of Pawl's own channels the newest counts all the same. */
+/* Pending updates are older than this update but are merged later, at the close of the superstep. So the members for Pawl's own channels (@NAME)
+ * are appended to the pending updates too, and the newest value wins. */
 static pawl_code settings_last(pawl_state *st, const pawl_value *update)
 {
     const pawl_value *own = value_pack(st->t->mem, NULL, "{}"), *key, *v;
@@ -664,7 +666,7 @@ static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, item *it, pawl_e
     return PAWL_OK;
 }
 
-/* With the tasks of wide frames counted anew. */
+/* Folds an item and updates the task counts of wide frames. */
 static APART pawl_code counted_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
 {
     pawl_code rc = it->kind == ITEM_LEAVE ? fold_leave(st, e, it, err)
@@ -682,6 +684,6 @@ pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
     if (it->kind == ITEM_LEAVE)
         return fold_leave(st, e, it, err);
     if (it->kind == ITEM_CLOSE)
-        return fold_close(st, it, err);         /* the index that it may make is right as it is */
+        return fold_close(st, it, err);         /* a close builds the index of its new tasks itself */
     return rest_fold(st, e, it, err);
 }

@@ -1,6 +1,6 @@
-/* frame.c - frames, tasks and calls are made and freed, and what is open of them is counted.
+/* frame.c - makes and frees frames, tasks and calls, and counts the open calls.
  *
- * Called by the folds, inside a transaction. The counts of open commands and waits change with the state of a call, in its movers alone. */
+ * Called by the folds, inside a transaction. Invariant: the counts of open commands and waits change only in the movers of a call. */
 #include "kernel/channel.h"
 #include "kernel/txn.h"
 
@@ -11,7 +11,7 @@ bool call_touch(pawl_state *st, task *tk)
     return tk == NULL || touch(st, &tk->commands, sizeof tk->commands + sizeof tk->waits);
 }
 
-/* One more of what is open, or one less: -1. */
+/* Adds `by` (1 or -1) to the counts of open calls. */
 static void call_count(pawl_state *st, task *tk, const call *c, int by)
 {
     uint32_t d = (uint32_t)by;
@@ -80,7 +80,7 @@ void visit_drop(pawl_state *st, task *tk)
 
 void task_drop(pawl_state *st, task *tk)
 {
-    visit_drop(st, tk);     /* its name and arguments lie in the block of all tasks */
+    visit_drop(st, tk);     /* the block of all tasks owns the name and the arguments */
     laps_free(st, tk->told);
 }
 
@@ -120,7 +120,7 @@ frame *frame_new(pawl_state *st, frame *parent, const char *where)
     return channels_init(st, f) == PAWL_OK ? f : NULL;
 }
 
-/* Everything but the channels themselves: tasks, waits, joins. */
+/* Frees everything except the channels: tasks, detached calls, joins. */
 void frame_clear(pawl_state *st, frame *f)
 {
     frame empty = { .parent = f->parent, .where = f->where, .channels = f->channels, .nchannels = f->nchannels, .by_name = f->by_name,

@@ -1,7 +1,7 @@
-/* laps.c - the last calls of each graph with their results, as digests: kept by folds, written down and read. See laps.h.
+/* laps.c - the history of calls that the loop guard compares: kept by folds, written and read. See laps.h.
  *
- * A command is the digest of its effect and its arguments, with what they refer to; a result that of its outcome and its value. The
- * last CYCLE_MAX * N of them are kept for each graph, and a yes begins the count anew. */
+ * The digest of a command covers its effect, its arguments and their references; the digest of a result covers outcome and value. Each
+ * graph keeps the last CYCLE_MAX * N laps; a person's yes empties the list. */
 #include "kernel/laps.h"
 #include "kernel/names.h"
 #include "kernel/references.h"
@@ -73,7 +73,7 @@ static pawl_code laps_put(pawl_state *st, const window *w, const laps **to)
 
 /* ---- a command ---------------------------------------------------------------------------------- */
 
-/* As a person reads it: what is too long is cut between two characters. */
+/* The text of a call for the question, truncated between two characters. */
 static void lap_says(lap *l, const char *effect, const char *args, size_t size)
 {
     const size_t head = strlen(effect), room = sizeof l->says - head - 6;
@@ -88,8 +88,8 @@ static void lap_says(lap *l, const char *effect, const char *args, size_t size)
     memcpy(l->says + head + 1 + size, cut ? "...)" : ")", cut ? 5 : 2);
 }
 
-/* What a reference to a receipt of the visit stands for is put in; of the others their digest says what it was. False: it hands
- * over the whole state, and whether that is another one is not said. */
+/* Resolves references to receipts of the visit; other references are compared by their digest. False: the arguments refer to something without
+ * a digest, such as the whole state, so the command cannot be compared. */
 static bool args_whole(pawl_state *st, arena *a, const task *tk, const pawl_value *stand, const pawl_value **args, buf *beside)
 {
     pawl_iter it = pawl_iter_of(stand);
@@ -203,7 +203,7 @@ pawl_code progress_told(pawl_state *st, call *c, pawl_outcome outcome, const paw
     return good ? PAWL_OK : PAWL_NOMEM;
 }
 
-/* With those of its subgraph, which come before: they are gone with it. */
+/* The laps of the subgraph come first, since its frame is freed after this. */
 pawl_code progress_over(pawl_state *st, task *tk)
 {
     static const lap fresh = { .fresh = true };
@@ -234,11 +234,11 @@ pawl_code progress_over(pawl_state *st, task *tk)
     return TOUCH(st, &tk->told) ? laps_put(st, &w, &tk->told) : PAWL_NOMEM;
 }
 
-/* What tasks of one superstep did alike is one lap: they stood side by side. A subgraph keeps the mark of a yes, for what was before it is told
- * by the graph around. */
+/* Equal laps of several tasks of one superstep count as one, since the tasks ran side by side. A subgraph keeps the `fresh` mark, because
+ * the laps before the mark are in the frames around it. */
 pawl_code progress_close(pawl_state *st, frame *f)
 {
-    uint32_t here, own;         /* where those of this superstep begin, and those of the task */
+    uint32_t here, own;         /* index of the first lap of this superstep, and of this task */
     bool any = false;
     window w;
 
@@ -350,7 +350,7 @@ static void frame_tells(teller *t, const frame *f, const char *path, const char 
         if (tk->told == NULL && tk->child == NULL)
             continue;
         if (strlen(prefix) + strlen(tk->name) + 64 > PATH_BYTES_MAX + 64)
-            continue;           /* no path is longer (PATH_BYTES_MAX) */
+            continue;           /* unreachable: no path is longer (PATH_BYTES_MAX) */
         p.size = q.size = 0;
         buf_text(&p, prefix);
         buf_text(&p, tk->name);

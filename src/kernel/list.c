@@ -1,9 +1,9 @@
-/* list.c - the value of a channel that grows. See list.h. Called by channel.c and txn.c, on the thread that feeds or applies. */
+/* list.c - a growing channel value. See list.h. Called by channel.c and txn.c, on the thread that owns the state. */
 #include "kernel/list.h"
 
 #include <string.h>
 
-enum { LIST_NODES_FIRST = 8, LIST_STRINGS_FIRST = 256, LIST_FEW = 16 };    /* fewer are compared sooner than hashed */
+enum { LIST_NODES_FIRST = 8, LIST_STRINGS_FIRST = 256, LIST_FEW = 16 };    /* up to LIST_FEW elements, comparing is faster than hashing */
 
 list *list_make(const pawl_alloc *alloc)
 {
@@ -26,7 +26,7 @@ void list_free(list *l)
     mem_free(&alloc, l, sizeof *l);
 }
 
-/* Room for `more` nodes. The buffer may move at any time: nothing of that can be seen. */
+/* Makes room for `more` nodes. The buffer may move: no caller keeps a pointer into nodes across an append. */
 static bool list_room(list *l, size_t more)
 {
     size_t cap = l->cap == 0 ? LIST_NODES_FIRST : l->cap;
@@ -46,7 +46,7 @@ static bool list_room(list *l, size_t more)
     return true;
 }
 
-/* Strings of nodes that will outlive the step go into the list's own arena. */
+/* Copies the strings of nodes into the list's own arena, because the nodes outlive the step. */
 static bool strings_keep(list *l, yyjson_val *nodes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -89,7 +89,7 @@ void list_forget_index(list *l)
     l->seen_nodes = 0;
 }
 
-/* Of an element by its value, of a member by its key. */
+/* The hash of an element's value, or of a member's key. */
 static uint32_t node_hash(const list *l, size_t at) { return value_hash(of_val(l->nodes + at)); }
 
 static size_t element_nodes(const list *l, size_t at)
@@ -111,8 +111,7 @@ void list_shrink(list *l, size_t nodes, size_t count)
         l->floating -= count;
 }
 
-/* The array, its header brought up to what it holds. Needs no memory but for an empty one, which is
- * a constant. */
+/* Updates the header of the array and returns it. Allocates nothing; the empty value is a constant. */
 const pawl_value *list_value(list *l)
 {
     static const yyjson_val empty = { .tag = YYJSON_TYPE_ARR, .uni = { .ofs = sizeof(yyjson_val) } };
@@ -124,7 +123,7 @@ const pawl_value *list_value(list *l)
     return of_val(l->nodes);
 }
 
-/* Brings the index up to the last element. False: no memory, or it is not worth one. */
+/* Adds the elements since the last call to the index. False: no memory, or too few elements for an index. */
 static bool list_indexed(list *l)
 {
     size_t at = l->seen_nodes == 0 ? 1 : l->seen_nodes;

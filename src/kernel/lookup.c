@@ -1,4 +1,5 @@
-/* lookup.c - tasks, frames and calls by the names that they have in a journal. */
+/* lookup.c - finds tasks, frames and calls by their names in a journal. Called by folds and by queries of a state; changes nothing, except in a
+ * side state of lazy_list.c. */
 #include "kernel/names.h"
 #include "kernel/task_index.h"
 #include "kernel/txn.h"
@@ -34,8 +35,8 @@ task *task_named(const frame *f, const char *name, size_t size)
     return NULL;
 }
 
-/* Beside another state (lazy_list.c) tasks are made when they are first named: which there were is
- * known only there, and their order is in their names. */
+/* In a side state (lazy_list.c) a task is made when an item first names it: the side state does not fold the sends that made the task, and the
+ * order of the tasks is in their names. */
 static task *side_task(pawl_state *st, const char *name)
 {
     frame *f = &st->root;
@@ -57,7 +58,7 @@ static task *side_task(pawl_state *st, const char *name)
         if (f->ntasks > 0)
             memcpy(grown, f->tasks, f->ntasks * sizeof *grown);
         f->tasks = grown;
-        f->index = NULL;        /* which is of those that were there before */
+        f->index = NULL;        /* the old index covers the tasks before this one only */
         for (; f->ntasks < more; f->ntasks++)
             f->tasks[f->ntasks] = (task){ .name = "", .visit = 1 };
     }
@@ -75,12 +76,12 @@ uint64_t number_in(const char **at)
     return n;
 }
 
-/* "outer/1/2/inner": the task outer in its visit 1, there superstep 2, task inner. */
+/* "outer/1/2/inner" is task inner in superstep 2 of the subgraph in visit 1 of task outer. */
 task *task_find(pawl_state *st, const char *path, frame **in)
 {
     frame *f = &st->root;
 
-    if (f->nedges > 0 && strcmp(f->tasks[0].name, path) == 0) {     /* the commonest: the only one */
+    if (f->nedges > 0 && strcmp(f->tasks[0].name, path) == 0) {     /* fast path: the first task, mostly the only one */
         *in = f;
         return &f->tasks[0];
     }
@@ -115,7 +116,7 @@ frame *frame_find(pawl_state *st, const char *path)
     return tk != NULL ? tk->child : NULL;
 }
 
-/* Where those of that superstep and number begin; free places keep what they had. */
+/* Binary search: index of the first detached call of that superstep and number. Free places keep their old numbers, so the order is intact. */
 static uint32_t loose_from(const frame *f, uint64_t superstep, uint32_t n)
 {
     uint32_t from = 0, to = f->loose_used;
@@ -147,7 +148,7 @@ static call *loose_find(frame *f, uint64_t superstep, const char *path, uint32_t
     return NULL;
 }
 
-/* The frame that a path leads into, though its last superstep may be over: where holds stand. */
+/* See frame.h. */
 frame *frame_above(pawl_state *st, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -156,7 +157,7 @@ frame *frame_above(pawl_state *st, const char *path)
 
     if (slash == NULL)
         return &st->root;
-    for (int i = 0; i < 2; i++)     /* past the superstep and the visit */
+    for (int i = 0; i < 2; i++)     /* skip the superstep and the visit */
         do
             slash--;
         while (slash > path && *slash != '/');

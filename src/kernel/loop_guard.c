@@ -1,7 +1,7 @@
-/* loop_guard.c - the same calls came to the same again and again: a person is asked before they are made once more.
+/* loop_guard.c - asks a person before a node repeats the same calls with the same results once more.
  *
- * Called as a node makes a call, inside its visit. What the node sees of it is a wait more in its visit, which later passes meet at the
- * same number, whatever has happened by then. The calls that were made are in laps.c. */
+ * Called inside a visit when a node makes a call, on the thread that owns the step. The question is one more wait of the visit; later
+ * passes meet it at the same number, whatever has happened since. laps.c keeps the history of calls. */
 #include "kernel/loop_guard.h"
 #include "kernel/references.h"
 #include "kernel/visit.h"
@@ -18,10 +18,10 @@ static bool is_digits(const char *p, size_t n)
     return true;
 }
 
-/* NODE: EFFECT(ARGUMENTS), without what an agent file puts behind the name of an effect that has limits of its own: run-4c8cd8e7. */
+/* NODE: EFFECT(ARGUMENTS). An agent file appends digits to the name of an effect with its own limits (run-4c8cd8e7); they are left out. */
 static void lap_put(buf *b, const lap *l)
 {
-    enum { LIMITS = 8 };        /* digits of them */
+    enum { LIMITS = 8 };        /* number of these digits */
     const size_t n = strcspn(l->says, "(");
     const bool limits = n > LIMITS + 1 && l->says[n - LIMITS - 1] == '-' && is_digits(l->says + n - LIMITS, LIMITS);
 
@@ -47,7 +47,7 @@ uint32_t progress_counted(pawl_step *s, uint32_t n)
     return own;
 }
 
-/* Of the graphs around it too: a loop may go through all of them. */
+/* Adds the laps of the surrounding graphs too, since a loop may go through them. */
 static void window_frames(window *w, const frame *f)
 {
     const frame *outer = f->parent;
@@ -60,7 +60,7 @@ static void window_frames(window *w, const frame *f)
     window_all(w, f->told);
 }
 
-/* What went before the next command of the visit. Calls that are out side by side are no laps of each other. */
+/* The laps before the next command of the visit. Calls of this visit that run side by side do not count. */
 static bool window_of(pawl_step *s, window *w)
 {
     const visit *v = s->v;
@@ -78,7 +78,7 @@ static bool window_of(pawl_step *s, window *w)
             w->n = 0;
     }
     for (uint32_t i = w->n; i-- > 0; )
-        if (w->at[i]->fresh) {          /* what a person said go on after */
+        if (w->at[i]->fresh) {          /* a person said "go on" here: earlier laps do not count */
             w->at += i + 1;
             w->n -= i + 1;
             break;
@@ -86,7 +86,7 @@ static bool window_of(pawl_step *s, window *w)
     return true;
 }
 
-/* How many calls the cycle has that `next` would go on with; 0: there is none. */
+/* The number of calls in the cycle that `next` would repeat; 0: no cycle. */
 static uint32_t cycle_of(const window *w, uint32_t times, const lap *next)
 {
     for (uint32_t p = 1; p <= CYCLE_MAX && p * times <= w->n; p++) {
@@ -152,11 +152,11 @@ static pawl_code asks_now(pawl_step *s, const window *w, uint32_t p)
     q.schema = value_pack(&s->mem, NULL, "{s:s}", "type", "boolean");
     if (q.about == NULL || q.prompt == NULL || q.schema == NULL)
         return PAWL_NOMEM;
-    s->v->held = true;          /* whatever else the pass would make has its number behind this and the call */
+    s->v->held = true;          /* no further commands in this pass: their numbers would come before the call that waits here */
     return pawl_ask_with(s, &q, NULL);
 }
 
-/* It was asked here before: by the wait's record, and not by what would be asked now. */
+/* An earlier pass asked at this number. Its stored question decides, not the laps of now, which may have changed. */
 static pawl_code asked_here(pawl_step *s, const call *c, const lap *next)
 {
     const pawl_value *first = pawl_value_at(pawl_value_get(spec_get(s, c, "about"), "cycle"), 0), *prompt = spec_get(s, c, "prompt");

@@ -1,15 +1,16 @@
-/* loop_guard.h - the same call with the same result again: before it leaves once more, somebody is asked.
+/* loop_guard.h - asks a person before a node repeats the same calls with the same results once more.
  *
- * Called as a node makes a call, inside its visit; none is asked where it is off. */
+ * Called inside a visit when a node makes a call, on the thread that owns the step. The guard is off when st->no_progress is 0. */
 #ifndef KERNEL_LOOP_GUARD_H
 #define KERNEL_LOOP_GUARD_H
 
 #include "kernel/laps.h"
 
-/* Asked before the call of this SPEC is made. PAWL_INTERRUPTED: a wait stands in its place; PAWL_DENIED: told; PAWL_OK: it may be made. */
+/* Checks the call with this SPEC before the node makes it. PAWL_OK: make the call. PAWL_INTERRUPTED: the question takes the number of the call
+ * and is open. PAWL_DENIED: the person said no; the visit has the error. */
 pawl_code progress_asks(pawl_step *s, const char *spec, size_t size);
-/* The number of a command as its node counts them: these waits are none of its own. */
+/* The number of a command as its node counts: without the questions of the guard. */
 uint32_t progress_counted(pawl_step *s, uint32_t n);
-bool progress_wait(pawl_step *s, const struct call *c);        /* whether it is such a wait */
+bool progress_wait(pawl_step *s, const struct call *c);        /* whether the call is a question of the guard */
 
 #endif

@@ -1,4 +1,4 @@
-/* machine.c - what all machines have in common: a name, a version, channels, effects, a hash (F5). */
+/* machine.c - the part that all machines have in common: a name, a version, channels, effects, a hash (F5). See machine.h. */
 #include "kernel/cost.h"
 #include "kernel/machine.h"
 #include "kernel/names.h"
@@ -78,7 +78,7 @@ const machine_channel *machine_channel_find(const pawl_machine *m, const char *w
     return NULL;
 }
 
-/* By the bytes of "NAME" or "WHERE/NAME", one after another. */
+/* Compares "NAME" or "WHERE/NAME" bytewise without building the text. */
 static int key_byte(const machine_channel *mc, size_t i)
 {
     size_t n = strlen(mc->where), m = strlen(mc->c.name);
@@ -99,7 +99,7 @@ static int channel_order(const machine_channel *a, const machine_channel *b)
     }
 }
 
-/* Merges sorted runs of twice the length, until one is left. Returns the one of the two that holds the result. */
+/* Bottom-up merge sort; `room` is as large as the array. Returns the one of the two that has the result. */
 static const machine_channel **channel_sort(const machine_channel **v, const machine_channel **room, size_t n)
 {
     for (size_t width = 1; width < n; width *= 2) {

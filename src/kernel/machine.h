@@ -1,4 +1,5 @@
-/* machine.h - what all machines have in common. Immutable once it is made, but for effects that are declared later. */
+/* machine.h - the part that all machines have in common. Owned by the code that made it; immutable, and so readable from every thread, once
+ * made: effects are declared before the machine is used. */
 #ifndef KERNEL_MACHINE_H
 #define KERNEL_MACHINE_H
 
@@ -13,11 +14,11 @@ typedef struct machine_channel {
 typedef struct effect_decl { const char *name; pawl_limits limits; } effect_decl;
 
 typedef struct machine_ops {
-    /* What came in is folded already; go on from there. Adds items; ends with the run's status
-     * settled. PAWL_IGNORED: the event means nothing here. */
+    /* Continues after the event's item was folded. Adds items; s->final is set when the run ends. PAWL_IGNORED: the event means nothing to
+     * this machine. */
     pawl_code (*drive)(const pawl_machine *m, pawl_step *s, pawl_err *err);
     void (*free)(pawl_machine *m);
-    const char *kind;           /* of the layer that made it, compared by address; NULL: nobody asks */
+    const char *kind;           /* name of the layer that made the machine, compared by address; NULL: not needed */
 } machine_ops;
 
 struct pawl_machine {
@@ -32,22 +33,22 @@ struct pawl_machine {
     const effect_decl *effects;
     uint32_t neffects;
     uint32_t no_progress;
-    const char *channel_json;   /* of the base: canonical text of `channels` */
-    const char *output;         /* the channel that a parent gets; NULL: all */
-    const char *interrupt;      /* the signal that reaches handlers, too; NULL: none */
+    const char *channel_json;   /* canonical text of `channels`, for the base */
+    const char *output;         /* the channel that a parent run gets as result; NULL: all channels */
+    const char *interrupt;      /* the signal that also interrupts running handlers; NULL: none */
     bool turns;
-    bool hears;                 /* a signal that nobody waits for is an event all the same */
-    bool declares;              /* effects that were declared after it was made lie in `declared` */
+    bool hears;                 /* the machine gets a signal even when no wait takes it */
+    bool declares;              /* effects were declared after the machine was made; arena `declared` owns them */
     arena declared;
 };
 
-void retry_code(buf *b, const pawl_retry *r);           /* for the hash */
+void retry_code(buf *b, const pawl_retry *r);           /* canonical text for the machine's hash */
 void limits_code(buf *b, const pawl_limits *l);
-const char *limits_wrong(const pawl_limits *l);         /* NULL: its inverse and on_unknown go with its class */
+const char *limits_wrong(const pawl_limits *l);         /* error text when the inverse or on_unknown does not fit the class; NULL: valid */
 const pawl_limits *machine_limits(const pawl_machine *m, const char *effect);  /* NULL: the default */
 const machine_channel *machine_channel_find(const pawl_machine *m, const char *where, const char *name);
-/* Canonical text of the channels' declarations, in the arena; for the base and the hash. NULL: no memory, or a
- * first value that is no JSON (err). */
+/* Canonical text of the channels' declarations, in the arena, for the base and the hash. NULL: no memory, or a first value is not valid JSON
+ * (err is set). */
 const char *channels_code(arena *a, const machine_channel *c, size_t n, pawl_err *err);
 
 #endif

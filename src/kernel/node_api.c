@@ -1,4 +1,5 @@
-/* node_api.c - what code inside a machine may say: read, build, write, ask. */
+/* node_api.c - the public calls of node code: read channels, build values, write, issue commands. Called inside a visit, on the thread that owns
+ * the step; the visit collects everything, and the state changes only when the visit's items are folded. */
 #include "kernel/budget_ask.h"
 #include "kernel/events.h"
 #include "kernel/loop_guard.h"
@@ -23,12 +24,12 @@ const pawl_value *pawl_get(pawl_step *s, const char *name)
         return NULL;
     }
     if (c->d->secret != NULL)
-        return NULL;            /* K4: a machine cannot read it */
+        return NULL;            /* K4: a machine cannot read a secret */
     v = channel_value(s->st, c);
     if (v == NULL && s->st->load_failed != PAWL_OK)
         visit_wrong(s, s->st->load_failed, "channel \"%s\" could not be loaded", name);
     if (v == of_val(&c->scalar) && s->v->frame != &s->st->root)
-        v = value_copy(&s->mem, v);     /* of a subgraph that this step entered: it goes on, and is taken back */
+        v = value_copy(&s->mem, v);     /* a subgraph that this step entered: a rollback of this step would free the value */
     return v;
 }
 
@@ -42,14 +43,14 @@ const char *pawl_node_name(const pawl_step *s) { return in_node(s) ? s->v->node 
 int64_t pawl_now(const pawl_step *s) { return in_node(s) ? s->v->now : 0; }
 uint32_t pawl_visit(const pawl_step *s) { return in_node(s) && s->v->task != NULL ? s->v->task->visit : 0; }
 
-/* splitmix64, begun at the run's seed, the task and the visit. */
+/* splitmix64, seeded with the run's seed, the task and the visit, so that a replay draws the same numbers. */
 uint64_t pawl_random(pawl_step *s)
 {
     uint64_t z;
 
     if (!in_node(s))
         return 0;
-    z = s->v->task != NULL ? s->st->root.superstep : s->st->seq + 1;       /* a reducer's: of its entry */
+    z = s->v->task != NULL ? s->st->root.superstep : s->st->seq + 1;       /* a reducer has no supersteps: the number of its entry */
     z = s->st->seed ^ (z << 32) ^ name_hash(s->v->path) ^ ((uint64_t)pawl_visit(s) << 48);
     z += (++s->v->randoms) * UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -59,7 +60,7 @@ uint64_t pawl_random(pawl_step *s)
 
 /* ---- building --------------------------------------------------------------------------------------- */
 
-/* The node of `root` at the address `at`, as a JSON pointer appended to `b`. */
+/* Appends the JSON pointer from `root` to the node `at` to `b`. */
 static bool pointer_to(buf *b, const pawl_value *root, const pawl_value *at)
 {
     pawl_iter it = pawl_iter_of(root);
@@ -84,13 +85,13 @@ static bool pointer_to(buf *b, const pawl_value *root, const pawl_value *at)
     return false;
 }
 
-enum { EVENT_BYTES_LEAST = 48 };       /* of text: what is smaller is not worth a reference */
+enum { EVENT_BYTES_LEAST = 48 };       /* text bytes; a smaller value is stored itself, since a reference is as long */
 
 bool worth_naming(const pawl_value *v)
 {
     size_t nodes = value_nodes(v);
 
-    return nodes >= 4 || value_block_bytes(v) - nodes * sizeof(yyjson_val) > EVENT_BYTES_LEAST;     /* with the NULs */
+    return nodes >= 4 || value_block_bytes(v) - nodes * sizeof(yyjson_val) > EVENT_BYTES_LEAST;     /* counts the NULs too */
 }
 
 static bool lies_in(const pawl_value *v, const pawl_value *root)
@@ -106,7 +107,7 @@ static const char *event_named(pawl_step *s, const char *who, const pawl_value *
     return pointer_to(b, root, v) ? step_copy(s, b, NULL) : NULL;
 }
 
-/* What brought this value, when it is (part of) a receipt of this visit: stored once, there (K7). NULL: it stands for itself. */
+/* The reference to the receipt of this visit that `v` is a part of, since a receipt is stored only once (K7). NULL: `v` is stored itself. */
 static const char *event_of(pawl_step *s, const pawl_value *v)
 {
     const visit *vi = s->v;
@@ -138,11 +139,11 @@ static void ref_copied(pawl_step *s, const pawl_value *from, const pawl_value *t
     if (of != NULL && (!inside || strcmp(r.form, "event") != 0))
         step_ref(s, to, r.form, r.target, r.digest);
     else if (inside)
-        node.out->tag &= ~(uint64_t)NODE_REF;   /* it stands for itself: nobody looks for it */
+        node.out->tag &= ~(uint64_t)NODE_REF;   /* the copy is stored itself */
 }
 
-/* What stands for a channel or a secret does so in its copy, too, wherever it is in what was copied. Part of an event has its value with it, and
- * inside another it is stored once more. */
+/* Callback of value copies: a copy of a reference to a channel or a secret is such a reference too, at any depth. A reference to an event also
+ * has the value; inside a larger copy that value is stored again. */
 static void copied(void *ctx, const pawl_value *from, const pawl_value *to)
 {
     pawl_step *s = ctx;
@@ -226,8 +227,7 @@ const pawl_value *pawl_ref(pawl_step *s, const char *name)
 
 /* ---- writing --------------------------------------------------------------------------------------------- */
 
-/* A value that outlives this call: lent ones of the state are copied, those of the step stand. What is too deep could
- * not be read back. */
+/* A value that lives as long as the step: copies a value that the state owns. Refuses a value that is too deep to be read back. */
 static const pawl_value *value_held(pawl_step *s, const pawl_value *v, size_t levels)
 {
     if (value_deeper(v, levels)) {
@@ -237,7 +237,7 @@ static const pawl_value *value_held(pawl_step *s, const pawl_value *v, size_t le
     return arena_owns(&s->mem, v) ? v : value_copy(&s->mem, v);
 }
 
-/* One node that is no text and stands for nothing else: copied sooner than it is found out where it lies. */
+/* A value of one node without a text or a reference: copying it is cheaper than finding its owner. */
 static bool is_simple(const pawl_value *v)
 {
     return (val_of(v)->tag & (YYJSON_TYPE_MASK | NODE_REF)) <= YYJSON_TYPE_NUM;
@@ -253,7 +253,7 @@ static const pawl_value *simple_copy(pawl_step *s, const pawl_value *v)
     return of_val(copy);
 }
 
-/* Where a write goes; NULL: nowhere, and told. */
+/* The channel of a write; NULL: refused, the visit has the error. */
 static channel *write_to(pawl_step *s, const char *name, const pawl_value *v)
 {
     channel *c;
@@ -282,7 +282,7 @@ static inline void write_put(pawl_step *s, const channel *c, const pawl_value *v
                                              .place = (uint32_t)(c - vi->frame->channels) };
 }
 
-/* A value of one node that the step has made. */
+/* Writes a value of one node that the step owns. */
 static void write_made(pawl_step *s, const char *name, const pawl_value *v)
 {
     const channel *c = write_to(s, name, v);
@@ -335,9 +335,9 @@ void pawl_emit(pawl_step *s, const char *name, const pawl_value *v)
     }
     if (!refs_none(s, v))
         return;
-    /* A reader has only this entry: it may refer to a receipt that stands here too, so to that of a lone command. */
+    /* A stream reader has only this entry. The entry has a receipt for certain only when the visit made a single command. */
     event = vi->task == NULL || vi->task->ncalls == 1 ? event_of(s, v) : NULL;
-    if (event != NULL && s->t.mode == TXN_ADVANCE)     /* what it was told is gone when they look */
+    if (event != NULL && s->t.mode == TXN_ADVANCE)     /* the fold frees the receipt before the reader sees the entry */
         v = value_held(s, v, DEPTH_MAX);
     copy = arena_strdup(&s->mem, name, strlen(name));
     if (event == NULL)
@@ -354,7 +354,7 @@ void node_send(pawl_step *s, const char *node, const pawl_value *v)
 
     if (!refs_none(s, v))
         return;
-    if (v != NULL && event == NULL && vi->reading)      /* a route sees the merged state, which is taken back: its texts go, too */
+    if (v != NULL && event == NULL && vi->reading)      /* a route reads the merged state of a transaction that is rolled back, with its texts */
         v = value_deeper(v, DEPTH_MAX) ? value_held(s, v, DEPTH_MAX) : value_copy(&s->mem, v);
     else if (v != NULL && event == NULL && !is_simple(v))
         v = value_held(s, v, DEPTH_MAX);
@@ -380,7 +380,7 @@ pawl_code pawl_call(pawl_step *s, const char *effect, const pawl_value *args, co
     return pawl_call_with(s, effect, args, NULL, receipt);
 }
 
-/* What one call is said to cost stands in place of what its effect declares. */
+/* The cost that a call states replaces the declared cost of its effect. */
 static pawl_code cost_said(pawl_step *s, const pawl_cost *cost, const pawl_limits **limits, pawl_limits *own)
 {
     if (cost == NULL)

@@ -1,10 +1,10 @@
-/* node_api.h - what the graph asks of a pass besides the public calls; the names are the machine's. */
+/* node_api.h - calls for a pass of a node that only the graph layer makes; the public ones are in pawl/kernel.h. The machine owns the names. */
 #ifndef KERNEL_NODE_API_H
 #define KERNEL_NODE_API_H
 
 #include "pawl/kernel.h"
 
-bool worth_naming(const pawl_value *v);          /* by reference, since it is longer than one */
+bool worth_naming(const pawl_value *v);          /* the value is longer than a reference to it */
 void node_send(pawl_step *s, const char *node, const pawl_value *v);
 void node_goto(pawl_step *s, const char *node);
 

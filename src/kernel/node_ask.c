@@ -1,11 +1,11 @@
-/* node_ask.c - what code inside a machine may ask of people and signals: waits with a slot of their own.
+/* node_ask.c - the waits of node code: questions to people, and signals, each with a slot.
  *
- * Called by nodes, and by the loop guard in their name; inside a visit, on the thread that owns the step. */
+ * Called by nodes, and by the loop guard on behalf of a node; inside a visit, on the thread that owns the step. */
 #include "kernel/visit.h"
 
 #include <string.h>
 
-/* Slots are unique among the open waits of a run: the node's path, and from the second wait of a visit on its number. */
+/* The default slot: the path of the task, from the second wait of a visit on with its number. A slot is unique among the open waits of a run. */
 static const char *slot_made(pawl_step *s)
 {
     buf *b = step_text(s);
@@ -39,8 +39,8 @@ static bool slot_used(pawl_step *s, const char *slot)
     return false;
 }
 
-/* What the node calls it, when it is the only task there is; beside others, or in a subgraph, its path comes first; said again in
- * the same visit, its number comes last. Who asked first changes nothing of it (G2). */
+/* The slot that a node chose. With other tasks beside it, or in a subgraph, the path comes first; for a slot that the visit used before, the
+ * number comes last. The order in which tasks ask has no influence (G2). */
 static const char *slot_chosen(pawl_step *s, const char *chosen)
 {
     const bool alone = s->v->frame->parent == NULL && s->v->frame->ntasks == 1;

@@ -1,6 +1,7 @@
-/* open_calls.c - the open commands and waits of a run, visited in task order. See frame.h.
+/* open_calls.c - visits the open commands and waits of a run in task order. See frame.h.
  *
- * Called by folds, the step loop and the questions about a state; changes nothing. Blocks of tasks with nothing open are passed by. */
+ * Called by folds, the step loop and queries of a state, on the thread that owns the state; changes nothing. Skips blocks of tasks without open
+ * calls. */
 #include "kernel/names.h"
 #include "kernel/state.h"
 #include "kernel/task_index.h"
@@ -40,7 +41,7 @@ static bool each_of_task(const frame *f, const task *tk, const char *prefix, see
     return each_in(tk->child, path, see, ctx);
 }
 
-/* A whole block of tasks of which nothing is open. */
+/* Whether a whole block of tasks has no open call. */
 static bool block_is_quiet(const frame *f, uint32_t i)
 {
     const task_sums *sums = f->index == NULL || i % BLOCK_TASKS != 0 || BROKEN(BROKEN_RECEIPT) ? NULL : &f->index->blocks[i / BLOCK_TASKS];

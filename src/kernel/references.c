@@ -1,4 +1,4 @@
-/* references.c - what stands beside a value is put into it (K3, K7). */
+/* references.c - resolves the references of a value (K3, K7). See references.h. */
 #include "kernel/journal/apart.h"
 #include "kernel/names.h"
 #include "kernel/references.h"
@@ -8,7 +8,7 @@
 
 /* ---- channels by reference ----------------------------------------------------------------------- */
 
-/* The digest of a list with one element more: the hash of the digest before and of the element. False: no memory, see b->failed. */
+/* Extends the digest of a list by one element: the hash of the old digest and the element. False: no memory (b->failed). */
 static bool digest_add(hash *d, const pawl_value *element, buf *b)
 {
     hash own;
@@ -31,7 +31,7 @@ static pawl_code list_digest(pawl_state *st, channel *c, hash *out, pawl_err *er
     size_t i, total = l->segment + l->count;
     buf b;
 
-    if (l->digested < l->segment) {     /* what is not loaded was never seen */
+    if (l->digested < l->segment) {     /* elements that are not loaded must be loaded to be digested */
         pawl_code rc = list_load(st, c, err);
 
         if (rc != PAWL_OK)
@@ -51,7 +51,7 @@ static pawl_code list_digest(pawl_state *st, channel *c, hash *out, pawl_err *er
         if (!digest_add(&d, of_val(at), &b))
             break;
         at += value_nodes(of_val(at));
-        if (i < total - l->floating) {  /* what is only being fed is digested again: it may not come */
+        if (i < total - l->floating) {  /* floating elements are left out of the stored digest, since the feed may be rolled back */
             l->digest = d;
             l->digested = i + 1;
             l->digested_nodes = (size_t)(at - l->nodes);
@@ -111,7 +111,7 @@ pawl_code channel_digest(pawl_state *st, channel *c, char *out, size_t size, paw
 
 /* ---- one reference ------------------------------------------------------------------------------------ */
 
-/* "0/text": the value of command 0, and in it /text. A reducer's is "@/text": what came in. */
+/* "0/text" is /text in the receipt of command 0; "@/text" is /text in the event of a reducer. */
 static const pawl_value *event_target(const task *tk, const pawl_value *in, const char *target)
 {
     size_t n = strcspn(target, "/");
@@ -126,7 +126,7 @@ static const pawl_value *event_target(const task *tk, const pawl_value *in, cons
     return pawl_value_find(tk->calls[i].value, target + n);
 }
 
-/* Where the task is: what it refers to are the channels of its own graph. */
+/* The frame of the task: references to channels mean those of the task's own graph. */
 static frame *frame_of(frame *f, const task *tk)
 {
     frame *in = NULL;
@@ -147,7 +147,7 @@ static const pawl_value *all_channels(pawl_state *st, const frame *f, arena *a)
         const pawl_value *v = channel_own(f->channels[i].d->name) ? NULL : channel_value(st, &f->channels[i]);
 
         if (v == NULL && f->channels[i].set && !channel_own(f->channels[i].d->name))
-            return NULL;        /* not to be loaded: nor is the whole */
+            return NULL;        /* one channel cannot be loaded, so the whole state cannot */
         nodes += v != NULL ? 1 + value_nodes(v) : 0;
     }
     if ((out = arena_get(a, nodes * sizeof *out)) == NULL)
@@ -170,7 +170,7 @@ static const pawl_value *all_channels(pawl_state *st, const frame *f, arena *a)
     return of_val(out);
 }
 
-/* An append channel that only grew since the command was made: its first elements, when they are those. */
+/* An append channel may have grown since the command was made: returns its first elements when their digest is the wanted one. */
 static const pawl_value *list_before(arena *a, const pawl_value *v, const char *digest)
 {
     unsigned long count = strtoul(digest, NULL, 10);
@@ -213,7 +213,7 @@ static const pawl_value *channel_target(pawl_state *st, const frame *f, arena *a
         return NULL;
     }
     if (channel_digest(st, c, now, sizeof now, err) != PAWL_OK || (channel_value(st, c) == NULL && c->set))
-        return NULL;            /* what cannot be loaded is not null */
+        return NULL;            /* a value that cannot be loaded must not read as null */
     if (digest != NULL && strcmp(digest, now) != 0) {
         if (c->d->rule == PAWL_APPEND && (v = channel_value(st, c)) != NULL && (v = list_before(a, v, digest)) != NULL)
             return v;
@@ -247,7 +247,7 @@ static const pawl_value *ref_target(pawl_state *st, arena *a, const task *tk, co
     return v;
 }
 
-/* "refs" without those to events, whose values are put into *args; NULL: none is left, or *rc says why not. */
+/* Resolves the references to events in *args and returns the other references; NULL: no others, or *rc is an error. */
 static const pawl_value *events_put(pawl_state *st, const pawl_value *in, const pawl_value *stand, const pawl_value **args, pawl_code *rc,
                                     pawl_err *err)
 {
@@ -297,7 +297,7 @@ pawl_code spec_whole(pawl_state *st, const pawl_value *in, const char **text, si
     return *text != NULL ? PAWL_OK : PAWL_NOMEM;
 }
 
-/* Secrets stay null; they are told as [[path,spec]...]. */
+/* Adds a reference to a secret to the list [[path,spec]...]. */
 static const pawl_value *secret_add(arena *a, const pawl_value *told, const pawl_value *ref)
 {
     const pawl_value *one = value_pack(a, NULL, "[v,v]", pawl_value_at(ref, 0), pawl_value_at(ref, 2));
@@ -315,7 +315,7 @@ static const pawl_value *secret_add(arena *a, const pawl_value *told, const pawl
     return of_val(out);
 }
 
-/* In the order of their nodes; false: one of them lies in another. */
+/* Sorts the places by address; false: one place is inside another. */
 static bool places_sorted(value_place *places, size_t n)
 {
     for (size_t i = 1; i < n; i++)
@@ -331,7 +331,7 @@ static bool places_sorted(value_place *places, size_t n)
     return true;
 }
 
-/* All at once: what is put in may be long, and is copied once. */
+/* Resolves all references with one copy of the value, since the targets may be long. */
 const pawl_value *refs_resolve(pawl_state *st, arena *a, const task *tk, const pawl_value *in, const pawl_value *v,
                                const pawl_value *stand, const pawl_value **secrets, pawl_err *err)
 {

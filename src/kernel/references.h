@@ -1,4 +1,6 @@
-/* references.h - what stands beside a value is put into it: parts of channels and receipts that an item names instead of repeating. */
+/* references.h - resolves the references of a value: parts of channels, receipts and blobs that an item names instead of repeating (K7). Pure;
+ * results are in the caller's arena. */
+/* `v` with the targets of the references `stand` in it. References to secrets stay null and are added to *secrets. NULL: err is set, or no memory. */
 #ifndef KERNEL_REFERENCES_H
 #define KERNEL_REFERENCES_H
 
@@ -9,7 +11,7 @@
 const pawl_value *refs_resolve(pawl_state *st, arena *a, const task *tk, const pawl_value *in, const pawl_value *v,
                                const pawl_value *stand, const pawl_value **secrets, pawl_err *err);
 pawl_code channel_digest(pawl_state *st, channel *c, char *out, size_t size, pawl_err *err);
-/* A reducer's command outlives what came in: where its spec refers to that, it is put in as the command is folded. */
+/* A reducer's command lives longer than the event that it may refer to, so the fold of the command resolves such references in its spec. */
 pawl_code spec_whole(pawl_state *st, const pawl_value *in, const char **text, size_t *size, pawl_err *err);
 
 #endif

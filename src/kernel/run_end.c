@@ -1,7 +1,7 @@
-/* run_end.c - a run comes to its end: it is over, failed or canceled, and before that what it did is undone (E5, E10).
+/* run_end.c - the end of a run: completed, failed or canceled, with compensation before it (E5, E10).
  *
- * Called by machines and by the step loop, on the thread that owns the step. When the run is to end otherwise than completed, `unwind` says how
- * it will, what is in flight is waited for, and then the inverses go out one by one, each in an entry of its own. */
+ * Called by machines and by the step loop, on the thread that owns the step. When a run ends otherwise than completed and has something to
+ * undo, st->unwind is its coming status: commands in flight end first, then the inverses are issued one by one, each in an entry of its own. */
 #include "kernel/compensation.h"
 #include "kernel/machine.h"
 #include "kernel/spec.h"
@@ -21,7 +21,7 @@ static bool see_undoable(void *ctx, const frame *f, const task *tk, const char *
     return !u->found;
 }
 
-/* The run cannot end before something is undone. */
+/* Whether inverses must run before the run ends. */
 static bool undo_due(pawl_step *s)
 {
     undo_search u = { .s = s };
@@ -30,12 +30,12 @@ static bool undo_due(pawl_step *s)
         return false;
     if (undo_count(s->st) > 0)
         return true;
-    if (s->st->commands > 0 || s->st->waits > 0)     /* a doubt is a wait */
+    if (s->st->commands > 0 || s->st->waits > 0)     /* a command in doubt counts as a wait */
         state_each_call(s->st, see_undoable, &u);
     return u.found;
 }
 
-/* By merging, `spare` being as large; the first n are in order when it returns them. */
+/* Bottom-up merge sort; `spare` has room for n keys. Returns the one of the two that has the result. */
 static const char **notes_sort(const char **keys, const char **spare, size_t n)
 {
     for (size_t run = 1; run < n; run *= 2) {
@@ -53,7 +53,7 @@ static const char **notes_sort(const char **keys, const char **spare, size_t n)
     return keys;
 }
 
-/* The note whose turn it is: from the last in task order to the first. */
+/* The next note to undo: inverses run from the last note in task order to the first. */
 static const pawl_value *note_next(pawl_step *s)
 {
     const pawl_value *all = list_value(s->st->undo), *v, *found = NULL;
@@ -70,7 +70,7 @@ static const pawl_value *note_next(pawl_step *s)
         ordered = ordered && (count == 0 || strcmp(keys[count - 1], keys[count]) <= 0);
         count++;
     }
-    if (!ordered)               /* mostly they come as they were issued */
+    if (!ordered)               /* mostly the notes are in order already */
         keys = notes_sort(keys, keys + n + 1, n);
     it = pawl_iter_of(all);
     while (found == NULL && (v = pawl_iter_next(&it, NULL)) != NULL)
@@ -79,7 +79,7 @@ static const pawl_value *note_next(pawl_step *s)
     return found;
 }
 
-/* References of the command it undoes, which now lie in its "args". Only secrets are left of them. */
+/* The references of the command to undo, moved below /args of the inverse's arguments. Only references to secrets are left. */
 static pawl_code refs_move(pawl_step *s, const pawl_value *args, const pawl_value *stand)
 {
     pawl_iter it = pawl_iter_of(stand);
@@ -174,7 +174,7 @@ pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t 
     return step_add(s, it, err);
 }
 
-/* Nobody called it off but its own record: that is kept as its reason. */
+/* The deadline in the base cancels the run: stores that as the reason. */
 static pawl_code deadline_told(pawl_step *s, pawl_err *err)
 {
     size_t size;
@@ -188,8 +188,8 @@ static pawl_code deadline_told(pawl_step *s, pawl_err *err)
     return step_add(s, it, err);
 }
 
-/* Waits close; what is in flight ends in its own receipt, then inverses run, then the run is canceled, or what it came to
- * (E10). A second cancel does not wait for what is in flight. */
+/* Drops the open waits; commands in flight end in their own receipts, then inverses run, then the run gets its status (E10). A second cancel
+ * drops the commands in flight too. */
 pawl_code step_cancel(pawl_step *s, pawl_err *err)
 {
     const pawl_state *st = s->st;

@@ -1,4 +1,4 @@
-/* spec_read.c - what the SPEC of a command or a wait says. See spec.h. Called from anywhere that has a call. */
+/* spec_read.c - reads the SPEC of a command or a wait. See spec.h. Any caller that has a call. */
 #include "kernel/names.h"
 #include "kernel/spec.h"
 

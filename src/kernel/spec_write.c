@@ -1,7 +1,7 @@
-/* spec_write.c - the SPEC of a command or a wait is written as a node or a reducer makes it. See spec.h.
+/* spec_write.c - writes the SPEC of a command or a wait when a node or a reducer makes it. See spec.h.
  *
- * Called inside a visit (visit.h) or for an inverse, on the thread that owns the step. The bytes are canonical: a later pass of the node
- * makes the same ones, and is compared with them. */
+ * Called inside a visit (visit.h) or for an inverse, on the thread that owns the step. The bytes are canonical, because a later pass of
+ * the node must give the same bytes. */
 #include "kernel/references.h"
 #include "kernel/spec.h"
 #include "kernel/visit.h"
@@ -40,7 +40,7 @@ static void spec_value(buf *b, const char *name, const pawl_value *v)
     canon(b, v);
 }
 
-/* {"factor","initial_ms","jitter","max_attempts","max_ms"}: an object of its own. */
+/* Writes {"factor","initial_ms","jitter","max_attempts","max_ms"}. */
 static void spec_retry(buf *b, const pawl_retry *r)
 {
     char text[REAL_TEXT_MAX];
@@ -83,7 +83,7 @@ static void spec_timeouts(buf *b, const pawl_limits *l)
     buf_char(b, '}');
 }
 
-/* The value with its references beside it, when it has any. `prefix` is the member that they lie in. */
+/* Writes the value, and its references to their own buffer with paths below `prefix`. */
 static void spec_args(pawl_step *s, buf *b, const pawl_value *args, buf *beside)
 {
     buf_reset(beside);
@@ -95,7 +95,7 @@ static void spec_args(pawl_step *s, buf *b, const pawl_value *args, buf *beside)
         b->failed = true;
 }
 
-/* With every reference but secrets put in: an inverse needs them when the channels have moved on. False: told. */
+/* Resolves every reference except secrets, because an inverse runs after the channels have changed. False: the visit has the error. */
 static bool spec_args_whole(pawl_step *s, buf *b, const pawl_value *args, buf *beside)
 {
     const pawl_value *whole, *stand, *secrets = NULL, *one;
@@ -232,7 +232,7 @@ bool is_no(const pawl_value *answer)
     return text != NULL ? strcmp(text, "no") == 0 : pawl_value_type(answer) == PAWL_TYPE_BOOL && !pawl_value_bool(answer);
 }
 
-/* A default is an answer: what the schema refuses is none. */
+/* The default of a wait is an answer, so the schema must accept it. */
 static bool default_fits(pawl_step *s, const pawl_question *q)
 {
     pawl_err why = { PAWL_OK, "" };

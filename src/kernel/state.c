@@ -1,4 +1,5 @@
-/* state.c - a run as it stands: made, asked, freed. */
+/* state.c - the state of a run: made, queried and freed. See state.h. Called by the owner of the state, on its thread. Queries change nothing but
+ * lists that they load, and their results live in the step that the caller passes. */
 #include "kernel/compensation.h"
 #include "kernel/journal/base.h"
 #include "kernel/journal/codec.h"
@@ -207,7 +208,7 @@ static bool see_nth(void *ctx, const frame *f, const task *tk, const char *path,
     return false;
 }
 
-/* Of many tasks those before it are passed by how much is open of them, which needs no path. */
+/* Skips a task by the number of its open calls, without building its path. */
 static bool nth_passes(const task *tk, nth_call *want)
 {
     size_t n = want->waits ? tk->waits : tk->commands;
@@ -230,7 +231,7 @@ static bool nth_passes_sums(const task_sums *sums, nth_call *want)
     return true;
 }
 
-/* The same of a whole group or block of tasks: how many tasks are passed. */
+/* Skips a whole group or block of tasks. Returns the number of skipped tasks. */
 static uint32_t nth_passes_many(const frame *f, uint32_t i, nth_call *want)
 {
     if (f->index == NULL || i % BLOCK_TASKS != 0 || BROKEN(BROKEN_RECEIPT))
@@ -240,8 +241,8 @@ static uint32_t nth_passes_many(const frame *f, uint32_t i, nth_call *want)
     return nth_passes_sums(&f->index->blocks[i / BLOCK_TASKS], want) ? BLOCK_TASKS : 0;
 }
 
-/* Among the calls of a task of the run without a subgraph, or the loose ones of the run (`tk` is NULL), from where the last one was found: they may
- * be many. Where it is not among them, they are passed. */
+/* Searches the calls of one task of the run without a subgraph, or the detached calls of the run (`tk` is NULL). Starts where the last search
+ * ended, since the calls may be many. False: the wanted call is not among them, and want->left is lowered by their number. */
 static bool nth_among(pawl_state *st, const call *calls, uint32_t ncalls, const task *tk, nth_call *want)
 {
     const size_t nth = want->left;
@@ -316,7 +317,7 @@ static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth
     return PAWL_OK;
 }
 
-/* All but its arguments. */
+/* Fills `out` except for the arguments. */
 static pawl_code command_but_args(pawl_state *st, pawl_step *s, const nth_call *w, pawl_command *out, const pawl_value **spec, pawl_err *err)
 {
     pawl_code rc = open_spec(st, s, w, spec, &out->id, err);
@@ -403,7 +404,7 @@ pawl_code state_command_named(pawl_state *st, const char *id, pawl_step *s, pawl
     if (!*open)
         return PAWL_OK;
     w.tk = tk;
-    step_reset(s);              /* not before: the id may lie in it */
+    step_reset(s);              /* only now: the step may own the text of `id` */
     return command_whole(st, s, &w, out, secrets, err);
 }
 

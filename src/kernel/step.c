@@ -1,4 +1,7 @@
-/* step.c - the answer to one event, made item by item; and pawl_feed, the one door (K1). */
+/* step.c - the step loop: pawl_feed() and pawl_advance(), the only entry points that feed an event (K1).
+ *
+ * Called by the owner of the state, on its thread. One feed is one transaction: events.c makes the event's item, the machine continues, the
+ * step is written as bytes, and the transaction is committed (advance) or rolled back (feed, and every error). */
 #include "kernel/channel.h"
 #include "kernel/compensation.h"
 #include "kernel/events.h"
@@ -10,7 +13,8 @@
 
 /* ---- a fork was asked about a command of the run that it comes from (K10) ------------------------------ */
 
-/* No ends the fork. Yes: the visits of a graph make the command again; a reducer is not asked again, so it goes out as it was. */
+/* The answer to the question whether a fork issues a command again. No: the fork ends. Yes: the visits of a graph make the command again; a
+ * reducer does not run again, so the stored command is issued. */
 static pawl_code step_again(pawl_step *s, const pawl_value *command, pawl_err *err)
 {
     const char *kind = pawl_value_string(pawl_value_at(command, 0));
@@ -45,7 +49,7 @@ static pawl_code step_again(pawl_step *s, const pawl_value *command, pawl_err *e
 
 /* ---- bytes --------------------------------------------------------------------------------------------- */
 
-/* Records that stand open are covered by the entry that follows them. */
+/* An entry covers the task records before it: adds a records item with their digest. */
 static pawl_code records_cover(pawl_step *s, pawl_err *err)
 {
     pawl_state *st = s->st;
@@ -69,7 +73,7 @@ static pawl_code records_cover(pawl_step *s, pawl_err *err)
     return it->value == NULL ? PAWL_NOMEM : PAWL_OK;
 }
 
-/* Whether anything here is kept as text by the state: leaves that this entry does not merge. */
+/* Whether the state must store leave items as text: those that this entry does not merge. */
 static bool text_needed(const pawl_entry *e)
 {
     bool left = false;
@@ -132,8 +136,8 @@ static pawl_code machine_fits(const pawl_machine *m, const pawl_state *st, const
                 st->run, st->machine, (unsigned)st->version, m->name, (unsigned)m->version);
 }
 
-/* Times never go back. A receipt keeps its own time, so that no entry shows who came first; what the records of
- * a superstep lead to has the latest of theirs. */
+/* Times never go back. A receipt keeps its own time, so that entries do not depend on the order of arrival; an entry after task records has
+ * the latest of their times. */
 static int64_t event_time(const pawl_state *st, const pawl_event *ev)
 {
     int64_t least = st->time_ms;
@@ -145,7 +149,7 @@ static int64_t event_time(const pawl_state *st, const pawl_event *ev)
     return ev->time_ms > least ? ev->time_ms : least;
 }
 
-/* Members in the order in which the journal will have them: who goes through them sees at every replay what he sees now (K2). */
+/* Puts the members into canonical order, the order of the journal, so that node code that iterates sees the same order at every replay (K2). */
 static const pawl_value *event_value(pawl_step *s, const char *text, size_t size, const char *what, pawl_err *why)
 {
     const pawl_value *v = value_parse(&s->mem, text, size, what, why);
@@ -180,7 +184,7 @@ static pawl_code event_parse(pawl_step *s, const pawl_event *ev, pawl_err *err)
     return PAWL_OK;
 }
 
-/* What apply would do after the items: they are folded, and what the step lends the state is kept by it from now on. */
+/* The rest of an apply after the folds of the items: the state keeps copies of values that the step owns, and the entry becomes the newest. */
 static pawl_code feed_settles(pawl_step *s)
 {
     pawl_entry *e = &s->entry;
@@ -208,7 +212,7 @@ static pawl_code feed_settles(pawl_step *s)
     return rc;
 }
 
-/* A tick brings nothing: it lets what can be done be done. */
+/* A tick has no item: it lets the machine continue where no outside event is needed. */
 static inline pawl_code take_tick(const pawl_state *st)
 {
     return st->status != PAWL_SUBMITTED && !status_over(st->status) && state_runnable(st) ? PAWL_OK : PAWL_IGNORED;
@@ -233,7 +237,7 @@ static inline pawl_code feed_in(pawl_step *s, pawl_err *err)
     return step_finish(s, err);
 }
 
-/* Without memory whatever was found wrong on the way may be no more than that: so memory is what is told. */
+/* Any other error may be a consequence of missing memory, so PAWL_NOMEM has precedence. */
 static pawl_code feed_fails(const pawl_step *s, const pawl_state *st, const pawl_event *ev, pawl_code rc, const pawl_err *why, pawl_err *err)
 {
     size_t n = strlen(st->run);

@@ -1,6 +1,6 @@
-/* step_items.c - items that several answers have in common: what is open is dropped, channels with a user's function are merged.
+/* step_items.c - items that several events lead to: drops of open calls, puts of channels with a user's function.
  *
- * Above the fold, below the events and the step loop, which call it. Each item is folded as it is added. */
+ * Above the fold, below events.c and the step loop, which call it. Each item is folded when it is added. */
 #include "kernel/channel.h"
 #include "kernel/machine.h"
 #include "kernel/spec.h"

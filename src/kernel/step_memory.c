@@ -1,7 +1,7 @@
-/* step_memory.c - a step is made, emptied and freed, and takes texts, references and the error of the visit that is under way.
+/* step_memory.c - the memory of a step: made, emptied, freed; its texts, references and the error of the current visit.
  *
- * The lowest file of the step: it folds no item. Called by everything that builds an item or writes a state down, on the thread that
- * owns the step. A text of step_text() is valid until the next call of step_text(); a text of step_copy() until step_reset(). */
+ * The lowest file of the step: it folds no item. Called by all code that builds an item or writes a state, on the thread that owns the step.
+ * A text of step_text() is valid until the next call of step_text(); a text of step_copy() until step_reset(). */
 #include "kernel/machine.h"
 #include "kernel/step.h"
 #include "kernel/visit.h"
@@ -51,7 +51,7 @@ void step_reset(pawl_step *s)
     if (s->mem.first == s->mem.last)
         arena_reset(&s->mem);
     else
-        arena_free(&s->mem);    /* the next chunk is large enough for a step like the last */
+        arena_free(&s->mem);    /* the step needed several chunks: arena_slow() has raised chunk_bytes, so the next step gets one large chunk */
     s->st = NULL;
     s->refs.count = s->refs.next = 0;
     blobs_reset(&s->blobs);
@@ -100,7 +100,7 @@ pawl_code step_ref(pawl_step *s, const pawl_value *node, const char *form, const
     return PAWL_OK;
 }
 
-/* The newest first: what is asked for was mostly made just now, and a step may have very many. */
+/* Searches from the newest: the wanted reference is mostly recent, and a step may have very many. */
 const value_ref *step_ref_of(const pawl_step *s, const pawl_value *node)
 {
     for (size_t i = s->refs.count; i > 0; i--)
@@ -147,6 +147,6 @@ pawl_code visit_wrong(pawl_step *s, pawl_code code, const char *fmt, ...)
     failv(&what, code, fmt, args);
     va_end(args);
     if (*s->v->node == '\0')
-        return fail(&s->v->err, code, "%s: %s", s->m->name, what.text);     /* a reducer, which has no nodes */
+        return fail(&s->v->err, code, "%s: %s", s->m->name, what.text);     /* a reducer has no node */
     return fail(&s->v->err, code, "node \"%s\": %s", s->v->node, what.text);
 }

@@ -1,4 +1,6 @@
-/* superstep_close.c - a superstep is over: its writes are merged in task order, and the next tasks stand ready. */
+/* superstep_close.c - the fold of a close: merges the writes of a superstep in task order and makes the next tasks (G2).
+ *
+ * Called by fold.c, inside a transaction, on the thread that owns the state. */
 #include "kernel/fold.h"
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
@@ -17,9 +19,9 @@ const leave *task_leave(pawl_state *st, task *tk, pawl_err *err)
 typedef struct merging {
     pawl_state *st;
     frame *f;
-    task *tk;           /* whose writes are being merged */
-    task **writers;     /* of each channel in this superstep; for the rule single, when first needed */
-    uint32_t nsends;    /* of those that were merged */
+    task *tk;           /* the task whose writes are being merged */
+    task **writers;     /* the writer of each channel in this superstep, for the rule single; made on first use */
+    uint32_t nsends;    /* number of sends in the merged leaves */
     pawl_err *err;
 } merging;
 
@@ -49,7 +51,7 @@ static inline pawl_code merge_write(merging *m, const char *name, uint32_t place
         *w = m->tk;
     }
     if (c->d->rule == PAWL_CUSTOM)
-        return PAWL_OK;     /* its results stand in the close itself */
+        return PAWL_OK;     /* the close item has the results of a user's function */
     return channel_write(m->st, c, op, v, m->err);
 }
 
@@ -98,7 +100,7 @@ static pawl_code merge_task(merging *m)
     return rc == PAWL_OK ? writes_merge(m, l) : rc;
 }
 
-/* What lived for this superstep alone goes before what it wrote comes. */
+/* Clears channels that live for one superstep, before the writes of the superstep are merged. */
 static pawl_code channels_expire(pawl_state *st, frame *f)
 {
     pawl_code rc = PAWL_OK;
@@ -158,7 +160,7 @@ typedef struct planned {
     uint32_t count, cap;
     const named **list;
     size_t args_bytes, names_bytes;
-    const char *name;           /* of the last one, and its size: mostly all are of one node */
+    const char *name;           /* name and size of the last send's node: mostly all sends go to one node */
     size_t name_size;
 } planned;
 
@@ -221,7 +223,7 @@ static pawl_code plan_add(pawl_state *st, planned *p, const task *tk, const name
     return PAWL_OK;
 }
 
-/* Asked of one index after another; the drops stand in order, and *at is the next of them. */
+/* Whether send `index` is dropped. The drops are sorted and `index` ascends from call to call, so *at only moves forward. */
 static bool is_dropped(const closing *cl, uint32_t index, uint32_t *at)
 {
     while (*at < cl->ndrop && cl->drop[*at] < index)
@@ -229,7 +231,7 @@ static bool is_dropped(const closing *cl, uint32_t index, uint32_t *at)
     return cl->drop_all || (*at < cl->ndrop && cl->drop[*at] == index);
 }
 
-/* Sends in task order, each sender's own before those of its routes; what a join or a halt dropped is left out. */
+/* Plans the sends in task order, each sender's own before those of its routes, without those that a join or a halt dropped. */
 static pawl_code plan_sends(pawl_state *st, frame *f, const closing *cl, planned *p, pawl_err *err)
 {
     uint32_t seen = 0, at = 0, drop = 0;
@@ -239,7 +241,7 @@ static pawl_code plan_sends(pawl_state *st, frame *f, const closing *cl, planned
         const leave *l = NULL;
 
         if (f->tasks[i].at != TASK_LEFT)
-            continue;           /* only beside another state */
+            continue;           /* only in a side state (lazy_list.c) */
         if ((l = task_leave(st, &f->tasks[i], err)) == NULL)
             return st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
         for (uint32_t j = 0; j < l->nsends && rc == PAWL_OK; j++, seen++)
@@ -249,7 +251,7 @@ static pawl_code plan_sends(pawl_state *st, frame *f, const closing *cl, planned
             if (!is_dropped(cl, seen, &drop))
                 rc = plan_add(st, p, &f->tasks[i], &cl->sends[at], err);
     }
-    for (; at < cl->nsends && rc == PAWL_OK; at++)  /* of a start, or a fork: nobody's */
+    for (; at < cl->nsends && rc == PAWL_OK; at++)  /* sends without a sender: of a start or a fork */
         rc = plan_add(st, p, NULL, &cl->sends[at], err);
     return rc;
 }
@@ -271,7 +273,7 @@ static char *number_put(char *at, uint32_t number)
     return at + d;
 }
 
-/* The commonest: one task, reached by an edge. Its name follows it. */
+/* Fast path: one task, reached by an edge. Its name follows it in the block. */
 static void task_begin(task *tk, const closing *cl, size_t name_size)
 {
     tk->name = memcpy((char *)tk + round16(sizeof *tk), cl->next[0], name_size + 1);
@@ -292,7 +294,7 @@ static pawl_code task_new(pawl_state *st, frame *f, const closing *cl)
     return PAWL_OK;
 }
 
-/* One block for all: the tasks, their arguments, their names. */
+/* Makes the tasks with their arguments and names in one block. */
 static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, planned *p)
 {
     uint32_t n = cl->nnext + p->count;
@@ -354,7 +356,7 @@ static pawl_code joins_put(pawl_state *st, frame *f, const pawl_value *changed)
             if (pass == 0 && pawl_value_get(changed, pawl_value_string(key)) != NULL)
                 continue;
             if (pawl_value_size(v) == 0)
-                continue;           /* nobody is seen any more */
+                continue;           /* the join has seen no source any more: leave it out */
             out[used++] = *val_of(key);
             memcpy(out + used, val_of(v), value_nodes(v) * sizeof *out);
             used += value_nodes(v);
@@ -388,14 +390,14 @@ static pawl_code closing_check(const pawl_state *st, const frame *f, const item 
 {
     if (st->only)
         return PAWL_OK;
-    for (uint32_t i = 0; f->open && i < f->ntasks; i++)     /* one that has not begun is only planned anew */
+    for (uint32_t i = 0; f->open && i < f->ntasks; i++)     /* the close of a superstep that has not started only replaces its tasks */
         if (f->tasks[i].at != TASK_LEFT)
             return fail(err, PAWL_CORRUPT, "superstep %llu is closed while task \"%s\" is not done",
                         (unsigned long long)f->superstep, f->tasks[i].name);
     return it->closing != NULL ? PAWL_OK : fail(err, PAWL_CORRUPT, "a close that says nothing");
 }
 
-/* The tasks that are done go, and those that are next come. */
+/* Frees the tasks of this superstep and makes those of the next. */
 static pawl_code tasks_change(pawl_state *st, frame *f, const closing *cl, planned *p)
 {
     task *last = f->tasks;
@@ -414,7 +416,7 @@ static pawl_code tasks_change(pawl_state *st, frame *f, const closing *cl, plann
     return rc;
 }
 
-/* The commonest close of all: a lone task left, and one is next. The bytes of that one's name; 0: it is another close. */
+/* The most frequent close: a lone task left and one task is next. Returns the bytes of the next task's name; 0: another close. */
 static inline size_t lone_name(const pawl_state *st, const frame *f, const closing *cl)
 {
     const task *tk;
@@ -430,8 +432,8 @@ static inline size_t lone_name(const pawl_state *st, const frame *f, const closi
     return size < SPARE_BYTES - round16(sizeof *tk) ? size : 0;
 }
 
-/* Its block. The spare one and the last one's change places: both are named in the head, so nobody needs to log it; once in a
- * transaction, for what was in the last one's may be needed again. */
+/* The block of the next task. Swaps the spare block and the last task's block. The head of the state has both pointers, so a rollback restores
+ * them without a log record. Only once in a transaction, since a rollback needs the contents of the last block. */
 static inline task *lone_block(pawl_state *st, frame *f)
 {
     task *next = st->spare, *last = f->tasks;
@@ -489,7 +491,7 @@ static APART pawl_code close_any(pawl_state *st, frame *f, const item *it, pawl_
         return rc;
     if (f == &st->root && st->pending != NULL && (rc = merge_pending(st, err)) != PAWL_OK)
         return rc;
-    /* From here on memory is all that can be wrong, and the head may change: see txn_place. */
+    /* From here on only memory can fail, so the head may change (see txn_place()). */
     if (f->parent != NULL)
         f->now_ms = frame_time(f);
     if ((rc = tasks_change(st, f, cl, &p)) != PAWL_OK)

@@ -1,12 +1,13 @@
-/* tables.c - the life cycles of the kernel as tables, and what must hold in each state.
+/* tables.c - the life cycles of the kernel as tables, with the invariant of each state.
  *
- * They are changed by their movers alone: call_state_move() and call_state_begin() of frame.c, task_move(), ending_move() and status_move() of frame.h and
- * state.h. An item of a journal that asks for another way is PAWL_CORRUPT: folds ask before they move. Invariants, checked after each move:
- *   C1  a call in doubt is a command with a question, and nobody else has one open for it (E5);
- *   C2  only commands are refused for want of budget (A8);
- *   T1  a task that left has nothing open and no subgraph (G2): what its visit did waits for the close;
+ * Only the movers change a state: call_state_begin() and call_state_move() of frame.c, task_move() of frame.h, ending_move() and status_move()
+ * of state.h. Another move is an assertion; folds check first, so a journal that needs another move is PAWL_CORRUPT. Invariants, checked after
+ * each move:
+ *   C1  a call in doubt is a command with a question about its outcome (E5);
+ *   C2  only commands are refused for lack of budget (A8);
+ *   T1  a task that left has no open call and no subgraph (G2);
  *   T2  a task has an error exactly when it failed (G4);
- *   N1  a run that is being compensated knows which status it comes to, and no other run does (E5). */
+ *   N1  `unwind` is set exactly while a run is to be compensated or is being compensated (E5). */
 #include "kernel/state.h"
 
 #define TO(state) SM_TO(CALL_##state)

@@ -1,4 +1,4 @@
-/* task_index.c - what the tasks of a frame with many of them do, counted. See task_index.h. */
+/* task_index.c - counts of what the tasks of a wide frame do. See task_index.h. */
 #include "kernel/task_index.h"
 #include "kernel/names.h"
 #include "kernel/txn.h"
@@ -63,7 +63,7 @@ uint32_t frame_open(const frame *f, bool waits)
     return n;
 }
 
-/* Nothing in the frame can go on before something comes from outside, and something is waited for there. */
+/* Whether no task of the frame can go on before an outside event, and some task waits for one. */
 static bool task_runs(const task *tk);
 static bool frame_quiet(const frame *f)
 {
@@ -100,7 +100,7 @@ static task_tally task_tally_of(const task *tk)
     return t;
 }
 
-/* Unsigned sums: what is taken away and added in between wraps, and comes out right. */
+/* Unsigned sums wrap, so subtracting (by == UINT32_MAX) before adding gives the right result. */
 static void sums_change(task_sums *s, const task_tally *t, uint32_t by)
 {
     s->commands += t->commands * by;
@@ -112,9 +112,9 @@ static void sums_change(task_sums *s, const task_tally *t, uint32_t by)
     s->failed += (t->at == TASK_FAILED) * by;
 }
 
-enum { CHECKED_TASKS_MAX = 4096 };      /* or a fan-out of 100,000 tasks would take an hour */
+enum { CHECKED_TASKS_MAX = 4096 };      /* the check is quadratic: a fan-out of 100,000 tasks would take an hour */
 
-/* Walks past all tasks: for test builds. */
+/* Compares the sums with a count of all tasks. Only in test builds (PAWL_ASSERT_SLOW). */
 static bool index_is_right(const frame *f)
 {
     task_sums all = {0};
@@ -152,7 +152,7 @@ static pawl_code task_count(pawl_state *st, frame *f, const task *tk)
     return PAWL_OK;
 }
 
-/* From the inside out, since what a task does is what its subgraph does. */
+/* Counts the tasks along a path, innermost first, since the tally of a task includes its subgraph. */
 static pawl_code path_count(pawl_state *st, frame *f, const char *path)
 {
     const char *slash = strchr(path, '/'), *rest = slash;
@@ -161,7 +161,7 @@ static pawl_code path_count(pawl_state *st, frame *f, const char *path)
 
     if (tk == NULL)
         return PAWL_OK;
-    for (int i = 0; i < 2 && rest != NULL; i++)     /* past the visit and the superstep */
+    for (int i = 0; i < 2 && rest != NULL; i++)     /* skip the visit and the superstep */
         rest = strchr(rest + 1, '/');
     if (rest != NULL && tk->child != NULL)
         rc = path_count(st, tk->child, rest + 1);

@@ -1,10 +1,9 @@
-/* txn.c - changes to a state that can be taken back, byte for byte.
+/* txn.c - a transaction of a state: changes that can be rolled back byte for byte (G9). See txn.h.
  *
- * The head of a state, its root frame among it, is kept whole when a transaction begins, for mostly every step moves it.
- * Whoever is about to change another piece says so with touch(), which keeps the old bytes; going
- * back writes them again, newest first. A feed always goes back: it must leave the state as it was. An apply goes
- * back only when it fails half way. Blocks follow the same log: what was allocated since is
- * freed on the way back, what was dropped is freed only on commit. */
+ * The head of a state, with most of its root frame, is saved as a whole when a transaction begins, since almost every step changes it. Other
+ * bytes are saved by touch() in a log; a rollback writes them back, newest first. A feed always rolls back, because it must leave the state
+ * unchanged; an apply rolls back only on an error. Blocks are in the same log: a rollback frees the allocated ones, a commit frees the
+ * dropped ones. */
 #include "kernel/list.h"
 #include "kernel/txn.h"
 
@@ -14,7 +13,7 @@ undo *txn_mark(pawl_state *st)
 {
     undo *before = st->t->log;
 
-    (void)touch(st, (char *)st + HEAD_FROM, HEAD_BYTES);    /* no memory: then all is taken back, since the arena failed */
+    (void)touch(st, (char *)st + HEAD_FROM, HEAD_BYTES);    /* without memory the arena has failed, and txn_end() rolls back everything */
     return before;
 }
 
@@ -33,7 +32,7 @@ static undo *log_new(pawl_state *st, undo_kind kind, void *at, size_t size)
     return u;
 }
 
-/* Of those that commit looks at. */
+/* Also links the record into the list that txn_commit() visits. */
 static undo *log_late(pawl_state *st, undo_kind kind, void *at, size_t size)
 {
     undo *u = log_new(st, kind, at, size);
@@ -80,7 +79,7 @@ void txn_back(pawl_state *st, undo *to)
     }
 }
 
-/* A superstep of one task frees such a block and asks for another: so one is kept while the run goes on. */
+/* Keeps one block of SPARE_BYTES while the run goes on: a superstep of one task frees such a block and allocates another. */
 static void block_free(pawl_state *st, void *ptr, size_t size)
 {
     if (size == SPARE_BYTES && st->spare == NULL)
@@ -93,7 +92,7 @@ static void txn_commit(pawl_state *st)
 {
     for (const undo *u = st->t->mode == TXN_ADVANCE ? st->t->late : NULL; u != NULL; u = u->late)
         if (u->kind == UNDO_GREW)
-            ((list *)u->at)->floating = 0;      /* before any of them is freed */
+            ((list *)u->at)->floating = 0;      /* in a first pass, before any list is freed */
     for (const undo *u = st->t->late; u != NULL; u = u->late) {
         if (u->kind == UNDO_DEAD)
             block_free(st, u->at, u->size);
@@ -135,8 +134,8 @@ void *st_alloc(pawl_state *st, size_t size)
     return p;
 }
 
-/* Must not lose the block, and may not fail: the log's own arena is told, and the whole
- * transaction then goes back (its end looks at `failed`). */
+/* Cannot report an error and must not lose the block: without memory for the log record the arena is marked as failed, and the caller of
+ * txn_end() rolls back. */
 void st_free(pawl_state *st, const void *ptr, size_t size)
 {
     union { const void *in; void *out; } p = { ptr };

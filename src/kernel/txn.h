@@ -1,7 +1,7 @@
-/* txn.h - changes to a state that can be taken back, byte for byte (G9).
+/* txn.h - a transaction of a state: changes that can be rolled back byte for byte (G9).
  *
- * A feed ends in txn_end(false), an apply in txn_end(true). Between them each change is preceded by touch() of the bytes that it changes.
- * One transaction at a time: st->t points to it, and is NULL outside of one. */
+ * pawl_feed() ends in txn_end(false), an apply or an advance in txn_end(true). In a transaction, touch() precedes every change and saves the old
+ * bytes. Owned by a step or by the caller's stack, on the thread that owns the state. Invariant: st->t is the one open transaction, or NULL. */
 #ifndef KERNEL_TXN_H
 #define KERNEL_TXN_H
 
@@ -14,25 +14,25 @@ typedef enum undo_kind { UNDO_BYTES, UNDO_BORN, UNDO_DEAD, UNDO_GREW, UNDO_SET, 
 typedef struct undo {
     struct undo *before;
     void *at;
-    size_t size;                /* of bytes, which follow, or of a block; of a list that grew: nodes */
-    size_t count;               /* of a list that grew: elements; of nodes in it that were set: where they stand */
-    struct undo *late;          /* the one before of those that commit looks at */
+    size_t size;                /* UNDO_BYTES: of the saved bytes, which follow; of a block; UNDO_GREW: nodes of the list before */
+    size_t count;               /* UNDO_GREW: elements of the list before; UNDO_SET: index of the first node */
+    struct undo *late;          /* next older record that a commit must visit (txn.late is the list) */
     undo_kind kind;
 } undo;
 
 typedef enum txn_mode {
-    TXN_FEED,                   /* all of it is taken back: what is allocated lies in `mem` */
-    TXN_APPLY,                  /* what is allocated stays, when it is committed */
-    TXN_ADVANCE,                /* the same, and it is fed, too: what the step lends is copied at its end */
-    TXN_DROP                    /* what is dropped is freed at once: nobody goes back */
+    TXN_FEED,                   /* always rolled back: allocations come from the arena `mem` */
+    TXN_APPLY,                  /* commits or rolls back: allocations are blocks of the state's allocator */
+    TXN_ADVANCE,                /* as TXN_APPLY, for a feed that commits: the state copies values of the step at the end */
+    TXN_DROP                    /* frees at once, without a log: the state is being freed */
 } txn_mode;
 
 typedef struct txn {
-    char head[HEAD_BYTES];      /* of the state, as it was. First, since a step has its txn at the beginning of a cache line */
+    char head[HEAD_BYTES];      /* saved head of the state. First member: the step aligns its txn to a cache line */
     arena *mem;
     txn_mode mode;
-    bool closed;                /* the run's superstep was closed in it */
-    bool swapped;               /* the spare block is in use, and the block before it is what has to be kept */
+    bool closed;                /* this transaction has closed the run's superstep */
+    bool swapped;               /* the spare block is in use; the block before it must stay until the end */
     undo *log, *late;
 } txn;
 
@@ -48,7 +48,7 @@ static inline void txn_begin(pawl_state *st, txn *t, arena *mem, txn_mode mode)
     st->nth_hint.calls = NULL;
     st->t = t;
 }
-/* To free what is in the state, all of it and at once: nothing is kept, and nobody goes back. */
+/* Begins the transaction that frees the whole contents of a state: no saved head, no rollback. */
 static inline void txn_begin_drop(pawl_state *st, txn *t)
 {
     PAWL_ASSERT(st->t == NULL, "G9: one transaction of a state at a time");
@@ -58,17 +58,18 @@ static inline void txn_begin_drop(pawl_state *st, txn *t)
     st->t = t;
 }
 static inline bool txn_keeps(const pawl_state *st) { return st->t->mode != TXN_FEED; }
-undo *txn_mark(pawl_state *st);         /* to go back to, once; the head is kept again */
-/* The same for what leaves the head alone until nothing but memory can be wrong. */
+undo *txn_mark(pawl_state *st);         /* a mark for one txn_back(); saves the head again */
+/* As txn_mark(), without saving the head: for callers that change the head only after the last check that can fail. */
 static inline undo *txn_place(const pawl_state *st) { return st->t->log; }
-void txn_back(pawl_state *st, undo *to);      /* take back what came after the mark */
-void txn_end(pawl_state *st, bool commit);      /* commit only with keep; else all is taken back */
-/* About to change these bytes; false: no memory, and they must stay. Not for the head of the state, nor for its root frame. */
+void txn_back(pawl_state *st, undo *to);      /* rolls back the changes after the mark */
+void txn_end(pawl_state *st, bool commit);      /* a transaction of mode TXN_FEED is rolled back even with `commit` */
+/* Saves the bytes that the caller is about to change; false: no memory, the caller must not change them. Not needed for the head of the state
+ * and its root frame. */
 static inline bool touch(pawl_state *st, void *at, size_t size)
 {
     undo *u;
 
-    PAWL_ASSERT_SLOW(st->t != NULL, "G9: a state changes in a transaction only");    /* without one the next line is a fault, too */
+    PAWL_ASSERT_SLOW(st->t != NULL, "G9: a state changes in a transaction only");    /* in a build without this assertion the next line crashes */
     if ((u = arena_get(st->t->mem, sizeof *u + size)) == NULL)
         return false;
     u->before = st->t->log;
@@ -83,16 +84,16 @@ static inline bool touch(pawl_state *st, void *at, size_t size)
     return true;
 }
 #define TOUCH(st, object) touch((st), (object), sizeof *(object))
-enum { SPARE_BYTES = 144 };     /* of a lone task and its name, mostly */
-void *st_alloc(pawl_state *st, size_t size);    /* zeroed; lives as the transaction says */
-void st_free(pawl_state *st, const void *ptr, size_t size);    /* at commit */
+enum { SPARE_BYTES = 144 };     /* enough for a lone task with its name in most runs */
+void *st_alloc(pawl_state *st, size_t size);    /* zeroed; freed by a rollback */
+void st_free(pawl_state *st, const void *ptr, size_t size);    /* takes effect at commit */
 bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count);
-void st_list_grew_not(pawl_state *st, list *l);  /* what was said last did not happen */
-bool st_list_changes(pawl_state *st, list *l, size_t at, size_t nodes);         /* these nodes of it are about to */
+void st_list_grew_not(pawl_state *st, list *l);  /* withdraws the last st_list_grew(): the list did not grow */
+bool st_list_changes(pawl_state *st, list *l, size_t at, size_t nodes);         /* saves nodes that the caller is about to overwrite */
 bool st_list_born(pawl_state *st, list *l);
 void st_list_dies(pawl_state *st, list *l);
 const char *st_text(pawl_state *st, const char *text, size_t size);    /* a copy with a NUL; size + 1 bytes */
-/* A copy of `v` as the transaction keeps it; *bytes 0 when it is lent by the step. */
+/* A copy of `v` for the state. In mode TXN_FEED `v` itself, and *bytes is 0: the step owns the value. */
 const pawl_value *st_value(pawl_state *st, const pawl_value *v, size_t *bytes);
 
 #endif

@@ -1,4 +1,5 @@
-/* typed_state.c - a C struct stands for the channels (K9). Nodes get it whole and write it by field. */
+/* typed_state.c - a C struct as a view of the channels (K9): a node reads the whole struct and writes single fields. Called inside a visit, on the
+ * thread that owns the step. */
 #include "kernel/visit.h"
 
 #include <string.h>
@@ -48,7 +49,7 @@ pawl_code pawl_read(pawl_step *s, const pawl_field *fields, size_t n, void *out)
 
     if (s == NULL || s->v == NULL)
         return PAWL_INVALID;
-    for (size_t i = 0; i < n; i++)      /* every field is set, also after one that is wrong */
+    for (size_t i = 0; i < n; i++)      /* sets every field, also after an error, so that no field is uninitialized */
         if (field_read(s, &fields[i], (char *)out + fields[i].offset) != PAWL_OK)
             rc = PAWL_INVALID;
     return rc;

@@ -1,7 +1,7 @@
-/* visit.c - one pass of a node: its commands meet their receipts by number, its writes are held until it leaves.
+/* visit.c - one pass of a node: its commands meet their receipts by number, its writes are collected until it leaves. See visit.h.
  *
- * A pass that does not leave leaves nothing behind but new commands; the next pass makes the same ones again, and
- * must make them in the same order with the same bytes: if not, the node is not pure (PAWL_CORRUPT). */
+ * The only effect of a pass that does not leave is its new commands. The next pass must make the same commands again, in the same order and
+ * with the same bytes; otherwise the node is not pure (PAWL_CORRUPT). */
 #include "kernel/budget_ask.h"
 #include "kernel/visit.h"
 
@@ -49,7 +49,7 @@ static pawl_code not_made(const pawl_step *s)
     return s->v->err.code != PAWL_OK ? s->v->err.code : PAWL_NOMEM;
 }
 
-/* It takes its place in the visit, so that the next pass meets it there, whatever the budget is by then. */
+/* A refused command takes a number in the visit too, so that the next pass meets the refusal there, whatever the budget is then. */
 static pawl_code command_refused(pawl_step *s, unsigned kind, const char *spec, size_t size, const char *why, const call **out)
 {
     item *it = command_new(s, ITEM_REFUSAL, s->v->at, kind, spec, size);
@@ -186,7 +186,7 @@ pawl_code visit_leave(pawl_step *s, visit *v, pawl_err *err)
                   .halt = v->halt, .hold = v->hold };
     it->place = (uint32_t)(v->task - v->frame->tasks);
     it->inner = v->frame->parent != NULL;
-    it->task = v->nemits > 0 ? arena_strdup(&s->mem, v->path, strlen(v->path)) : v->path;   /* readers look when the task is gone */
+    it->task = v->nemits > 0 ? arena_strdup(&s->mem, v->path, strlen(v->path)) : v->path;   /* stream readers read the entry after the task was freed */
     it->visit = v->task->visit;
     return it->task == NULL ? PAWL_NOMEM : step_add(s, it, err);
 }

@@ -1,6 +1,6 @@
-/* base.c - a state is made: from a machine, with a base that is its first record, or from a base and a snapshot that were stored.
+/* base.c - makes a state: from a machine, with the base as its first record, or from a stored base and snapshot.
  *
- * Called by the owner of a run, through pawl_state_new() and pawl_state_load(), and by forks and carries; the state is the caller's. */
+ * Called by the owner of a run, through pawl_state_new() and pawl_state_load(), and by forks and carries; the caller owns the state. */
 #include "kernel/budget.h"
 #include "kernel/journal/base.h"
 #include "kernel/machine.h"
@@ -111,7 +111,7 @@ void base_code(buf *b, const pawl_run_info *info, const base_parts *p)
     buf_char(b, '}');
 }
 
-/* Without a journal nobody reads the base: the declarations come straight from the machine. */
+/* A run without a journal has no base text: its declarations come from the machine directly. */
 static pawl_code state_from_machine(pawl_state *st, const pawl_machine *m, const pawl_run_info *info, pawl_err *err)
 {
     decl *d = arena_get(&st->fixed, (m->nchannels + 1) * sizeof *d);

@@ -1,7 +1,8 @@
-/* blobs.c - what is larger than a limit stands apart, once by content (S5): taken out when it is written, put in when it is read.
+/* blobs.c - blobs: values larger than a limit are stored apart, once by content (S5). Moved out when a step is written, put in when it is read.
  *
- * Of a large value its smallest large parts are taken out, as long as what is left is small; else all of it is one blob. So the text
- * that a receipt brought is one blob wherever it goes: in the receipt, and in a snapshot of the channel that it was written to. */
+ * Called by the code that writes or reads journals, on the thread that owns the step or state. Of a large value the smallest large parts are
+ * moved out when the rest is small; otherwise the whole value is one blob. So a long text of a receipt is the same blob in the receipt and in a
+ * snapshot of the channel that it was written to. */
 #include "kernel/journal/apart.h"
 #include "kernel/names.h"
 #include "kernel/step.h"
@@ -9,9 +10,9 @@
 #include <string.h>
 
 enum {
-    BLOB_LEVELS_MAX = 8,        /* how deep parts are looked for */
-    BLOB_KEY_BYTES_MAX = 200,   /* of the names on the way to them */
-    BLOB_PARTS_MAX = 64         /* of one value */
+    BLOB_LEVELS_MAX = 8,        /* depth of the search for large parts */
+    BLOB_KEY_BYTES_MAX = 200,   /* of a key on the path to a part */
+    BLOB_PARTS_MAX = 64         /* parts of one value */
 };
 
 void blobs_init(blob_set *k, const pawl_alloc *alloc, arena *mem)
@@ -37,11 +38,11 @@ typedef struct blob_place { const pawl_value *at; size_t blob; } blob_place;
 
 typedef struct blob_search {
     blob_set *k;
-    blob_place *places;         /* in the order of their nodes */
+    blob_place *places;         /* sorted by the address of the node */
     size_t n, cap;
 } blob_search;
 
-typedef struct text_at { const buf *b; size_t at, size; } text_at;  /* the buffer may move meanwhile */
+typedef struct text_at { const buf *b; size_t at, size; } text_at;  /* an offset, since the buffer may move */
 
 static bool blob_put(blob_search *w, const pawl_value *v, const text_at *t, const hash *h)
 {
@@ -78,7 +79,7 @@ static bool blob_like(const blob_set *k, const hash *h)
 
 static bool blob_find(blob_search *w, const pawl_value *v, const text_at *t, unsigned level);
 
-/* Its large members, each for itself. *left: the bytes of the rest. */
+/* Moves large members out one by one. *left: the bytes of the rest. */
 static bool blob_members(blob_search *w, const pawl_value *v, unsigned level, size_t *left)
 {
     blob_set *k = w->k;
@@ -129,7 +130,7 @@ static bool blob_find(blob_search *w, const pawl_value *v, const text_at *t, uns
     return blob_put(w, v, t, &h);
 }
 
-/* `v` with null in those places, and what each of them stands for. */
+/* Writes `v` with null at the places, and a reference for each place. */
 static const pawl_value *blob_less(const blob_search *w, const pawl_value *v, value_ref *standing)
 {
     value_place *places = arena_get(w->k->mem, w->n * sizeof *places);
@@ -223,7 +224,7 @@ static pawl_code blob_value(pawl_state *st, arena *a, const char *digest, const 
     rc = !st->has_loader || st->loader.blob == NULL ? fail(&why, PAWL_IO, "blob %.64s: the state has no loader for blobs", digest)
                                                     : st->loader.blob(st->loader.ctx, digest, &bytes, &why);
     if (rc != PAWL_OK) {
-        st->load_failed = rc;       /* the journal is not at fault */
+        st->load_failed = rc;       /* an error of the loader, not of the journal */
         return fail(err, rc, "%s", why.code != PAWL_OK ? why.text : pawl_code_name(rc));
     }
     hash_of(bytes.data, bytes.size, &h);
@@ -312,7 +313,7 @@ static bool all_blobs(const pawl_value *beside)
     return beside != NULL;
 }
 
-/* What it tells its readers is put in; what it writes is put in when it is merged. */
+/* Resolves the emissions of a leave, for stream readers. Its writes are resolved when the close merges them. */
 static pawl_code emits_whole(pawl_state *st, pawl_entry *e, item *it, pawl_err *err)
 {
     leave *l = arena_get(e->mem, sizeof *l);

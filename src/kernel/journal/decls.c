@@ -1,6 +1,6 @@
-/* decls.c - the declarations of a run's channels: read from its base or an adopted machine, and written down.
+/* decls.c - the declarations of a run's channels: read from its base or an adopted machine, and written.
  *
- * Called as a state is loaded, by the fold of an adoption, and by what writes a state down; the first two inside a transaction. */
+ * Called when a state is loaded, by the fold of an adoption (both inside a transaction), and by the code that writes a state. */
 #include "kernel/channel.h"
 #include "kernel/journal/base.h"
 #include "kernel/names.h"
@@ -12,7 +12,7 @@ const char *fixed_text(pawl_state *st, const pawl_value *v)
     return pawl_value_type(v) == PAWL_TYPE_STRING ? arena_strdup(&st->fixed, pawl_value_string(v), pawl_value_size(v)) : NULL;
 }
 
-/* "count" of the run; "inner/x" of a subgraph; "a/b/x" of one inside another. */
+/* Splits a stored name: "count" is of the run; "inner/x" of a subgraph; "a/b/x" of a subgraph inside another. */
 static bool decl_name(pawl_state *st, decl *d, const char *name)
 {
     const char *slash = strrchr(name, '/');
@@ -74,8 +74,7 @@ static pawl_code channels_grow(pawl_state *st, frame *f, uint32_t n)
     return PAWL_OK;
 }
 
-/* Of these, a frame that is there gets its own, and so do those of the subgraphs that are open in it; what a channel has it
- * keeps. */
+/* Adds the new channels to a frame and to the open subgraphs in it; existing channels keep their values. */
 static pawl_code channels_add(pawl_state *st, frame *f, const decl *d, uint32_t n)
 {
     uint32_t own = 0;
@@ -103,7 +102,7 @@ static pawl_code channels_add(pawl_state *st, frame *f, const decl *d, uint32_t 
     return rc;
 }
 
-/* A base that was made after an adoption has them, and so have the snapshots after it. */
+/* Skips declarations that the run has already: a base made after an adoption has them, and so have the snapshots after it. */
 static bool decl_known(const pawl_state *st, const decl *d)
 {
     for (uint32_t i = 0; i < st->ndecls; i++)
@@ -124,7 +123,7 @@ pawl_code decls_add(pawl_state *st, const pawl_value *channels, pawl_err *err)
         return fail(err, PAWL_CORRUPT, "channels is no object");
     if (n == 0)
         return PAWL_OK;
-    all = arena_zero(&st->fixed, (st->ndecls + n) * sizeof *all);   /* the old ones stay: channels point to them */
+    all = arena_zero(&st->fixed, (st->ndecls + n) * sizeof *all);   /* the old array stays allocated, since channels point into it */
     own = arena_zero(&st->fixed, n * sizeof *own);
     if (all == NULL || own == NULL || !TOUCH(st, st))
         return PAWL_NOMEM;

@@ -1,4 +1,5 @@
-/* encode.c - entries and items to bytes: docs/INTERFACES.md, written down. */
+/* encode.c - writes entries and items as bytes, in the format of docs/INTERFACES.md. Called by the step loop and by the code that writes a
+ * state, on the thread that owns the step. The bytes are canonical, because hashes and comparisons depend on them. */
 #include "kernel/frame.h"
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
@@ -7,10 +8,10 @@
 
 typedef struct coder {
     buf *b;
-    value_refs *refs;           /* NULL: there are none */
-    buf *list;              /* references of the value being written */
+    value_refs *refs;           /* NULL: the values have no references */
+    buf *list;              /* the references of the value being written */
     blob_set *apart;
-    size_t most;            /* a longer value is looked at for what stands apart */
+    size_t most;            /* a value with a longer text is searched for blobs */
 } coder;
 
 enum { HEAD_BYTES_MAX = 32, ENVELOPE_BYTES_MAX = 128 };
@@ -30,7 +31,7 @@ static void value_named(coder *c, const char *form, const char *target)
     buf_char(c->list, ']');
 }
 
-/* VALUE, and what is not inline in it into c->list. */
+/* Writes a VALUE; its references and blobs go to c->list. */
 static void value_code(coder *c, const pawl_value *v, const char *event, const char *from)
 {
     size_t at = c->b->size;
@@ -115,7 +116,7 @@ static void names_code(buf *b, const char *const *names, uint32_t n)
     buf_char(b, ']');
 }
 
-/* The next member of an object: `{"name":` or `,"name":`. */
+/* Writes the start of the next member: `{"name":` or `,"name":`. */
 static void member(buf *b, bool *first, const char *name)
 {
     buf_char(b, *first ? '{' : ',');
@@ -244,7 +245,7 @@ static void value_member(coder *c, const pawl_value *v)
         canon(c->b, v);
 }
 
-/* VALUE of an item itself; what stands apart is told after its last element. */
+/* Writes the VALUE of an item; its references follow the item's last element. */
 static void value_whole(coder *c, const pawl_value *v)
 {
     size_t at = c->b->size + 1;
@@ -374,7 +375,7 @@ static void rest_code(coder *c, const item *it)
     case ITEM_ADOPT:
         value_member(c, it->value);
         break;
-    default:        /* written by item_code itself */
+    default:        /* item_code() writes these kinds itself */
         break;
     }
 }
@@ -449,7 +450,7 @@ static void items_code(pawl_entry *e, buf *b, value_refs *held, blob_set *apart,
     buf_char(b, ']');
 }
 
-/* HASH ENVELOPE BODY, or the items of a record. The hash covers what stood before (e->prev). */
+/* Writes "HASH ENVELOPE BODY", or the items of a task record. The hash covers the previous hash too (e->prev). */
 void entry_code(pawl_entry *e, buf *b, value_refs *held, blob_set *apart, buf *scratch)
 {
     size_t envelope = 0, body = 0;
@@ -476,7 +477,7 @@ void entry_code(pawl_entry *e, buf *b, value_refs *held, blob_set *apart, buf *s
         };
         hash_parts(parts, 3, &e->self);
         hash_hex(&e->self, b->data);
-        b->data[HASH_HEX] = ' ';        /* where it put a NUL */
+        b->data[HASH_HEX] = ' ';        /* hash_hex() has put a NUL here */
     }
     e->bytes = (pawl_bytes){ b->data, b->size };
     e->items_text = b->data + body;

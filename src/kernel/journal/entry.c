@@ -1,4 +1,6 @@
-/* entry.c - one line of a journal, and what it does to a state: the fold (K6). */
+/* entry.c - one line of a journal: read, queried, and applied to a state with pawl_apply() (K6).
+ *
+ * Called by the owner of the state, on its thread. One apply is one transaction: an error leaves the state unchanged. */
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
 #include "kernel/step.h"
@@ -32,7 +34,7 @@ static bool time_due(const char **at, int64_t *ms)
     return true;
 }
 
-/* One of the names, and the quote after it. */
+/* Reads one of the names and the quote after it. */
 static bool name_due(const char **at, const char *const *names, size_t n, uint8_t *index)
 {
     for (size_t i = 0; i < n; i++) {
@@ -49,7 +51,7 @@ static bool name_due(const char **at, const char *const *names, size_t n, uint8_
     return false;
 }
 
-/* Why it is no envelope. */
+/* The error text for a bad envelope. */
 static pawl_code envelope_fails(pawl_entry *e, const char *text, size_t size, pawl_err *err)
 {
     const pawl_value *v = value_read(e->mem, text, size, "an envelope", err);
@@ -63,8 +65,7 @@ static pawl_code envelope_fails(pawl_entry *e, const char *text, size_t size, pa
     return fail(err, PAWL_CORRUPT, "an envelope is not in its canonical form");
 }
 
-/* `[SEQ,TIME_MS,"KIND","STATUS",TURN]`, exactly as envelope_code writes it; a space follows, at which whatever reads
- * too far stops. */
+/* Reads `[SEQ,TIME_MS,"KIND","STATUS",TURN]` exactly as envelope_code() writes it. A space follows, so a scan past the end stops there. */
 static pawl_code envelope_parse(pawl_entry *e, const char *text, size_t size, pawl_err *err)
 {
     const char *at = text;
@@ -150,7 +151,7 @@ const char *pawl_entry_hash(const pawl_entry *e)
     return hex;
 }
 
-/* What an emission refers to stands in this entry: the receipt of its visit's only command, or what came in. */
+/* Resolves the reference of an emission. Its target is in this entry: the receipt of the visit's only command, or the event. */
 static const pawl_value *emission_value(const pawl_entry *e, const item *it, const named *n)
 {
     const char *target = pawl_value_string(pawl_value_at(pawl_value_at(n->refs.list, 0), 2));
@@ -164,7 +165,7 @@ static const pawl_value *emission_value(const pawl_entry *e, const item *it, con
         const char *form = pawl_value_string(pawl_value_at(ref, 1));
 
         if (form == NULL || strcmp(form, "event") != 0)
-            continue;               /* a blob: pawl_entry_load puts it in */
+            continue;               /* pawl_entry_load() resolves blobs */
         target = pawl_value_string(pawl_value_at(ref, 2));
         v = value_splice(e->mem, v, pawl_value_string(pawl_value_at(ref, 0)),
                          pawl_value_find(whole, target != NULL ? target + strcspn(target, "/") : ""));
@@ -251,7 +252,7 @@ void head_moves(pawl_state *st, const pawl_entry *e)
         st->record_ms = e->time_ms;
 }
 
-/* Whether what the entry says of the run is what came of its items. */
+/* Checks the envelope against the state after the folds: status and turn must agree. */
 static pawl_code head_fits(const pawl_state *st, const pawl_entry *e, uint8_t before, pawl_err *err)
 {
     if (e->record)
@@ -292,7 +293,7 @@ pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err)
     txn_end(st, rc == PAWL_OK);
     if (rc == PAWL_NOMEM)
         return fail(err, rc, "%s: no memory to apply an entry", st->run);
-    if (rc == PAWL_INVALID || rc == PAWL_LIMIT)     /* no machine says what a state refuses */
+    if (rc == PAWL_INVALID || rc == PAWL_LIMIT)     /* no machine writes an item that a fold refuses, so the journal is corrupt */
         rc = PAWL_CORRUPT;
     return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.code != PAWL_OK ? why.text : pawl_code_name(rc));
 }

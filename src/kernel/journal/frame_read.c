@@ -1,6 +1,6 @@
-/* frame_read.c - the channels and tasks of one frame, read back from a folded state.
+/* frame_read.c - reads the channels and tasks of one frame from a stored state.
  *
- * Called as a state is loaded, and by the fold of an item that carries a subgraph; inside a transaction. */
+ * Called when a state is loaded, and by the fold of an item that contains a subgraph; inside a transaction. */
 #include "kernel/channel.h"
 #include "kernel/fold.h"
 #include "kernel/journal/apart.h"
@@ -17,7 +17,7 @@ pawl_code values_read(pawl_state *st, frame *f, const pawl_value *values, pawl_e
 
     if (values != NULL && pawl_value_type(values) != PAWL_TYPE_OBJECT)
         return fail(err, PAWL_CORRUPT, "a folded state: values is no object");
-    for (uint32_t i = 0; i < f->nchannels && rc == PAWL_OK; i++)    /* a first value may have been drained since */
+    for (uint32_t i = 0; i < f->nchannels && rc == PAWL_OK; i++)    /* the first value of a channel may have been cleared before the state was stored */
         rc = channel_clear(st, &f->channels[i]);
     while (rc == PAWL_OK && (v = pawl_iter_next(&it, &key)) != NULL) {
         channel *c = channel_find(f, pawl_value_string(key));
@@ -29,7 +29,7 @@ pawl_code values_read(pawl_state *st, frame *f, const pawl_value *values, pawl_e
     return rc == PAWL_INVALID ? PAWL_CORRUPT : rc;
 }
 
-/* The tasks, as the close that made them did. */
+/* Makes the tasks by folding a close item, as the original close did. */
 pawl_code tasks_read(pawl_state *st, pawl_entry *e, const char *path, const pawl_value *fold, pawl_err *err)
 {
     static const char *const none[1] = { "" };

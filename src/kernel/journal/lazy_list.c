@@ -1,7 +1,7 @@
-/* lazy_list.c - elements that a snapshot left in the journal, read when somebody looks (K7).
+/* lazy_list.c - loads list elements that a snapshot left in the journal, on first use (K7).
  *
- * The entries that brought them are folded again, in a state of its own that has this one channel
- * only. So what is read back is what was merged, by the same code. */
+ * Called through st->segment_load, on the thread that owns the state. Folds the entries that appended the elements again, in a side state with
+ * this one channel only (state.only), so the same merge code gives the same elements. */
 #include "kernel/channel.h"
 #include "kernel/fold.h"
 #include "kernel/journal/apart.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* A state beside the first one: same declarations, of which it keeps one; no journal of its own. */
+/* The side state: one declaration of the first state, the same loader, no journal. */
 static void side_begin(pawl_state *side, const pawl_state *st, const channel *c, txn *t, arena *mem)
 {
     *side = (pawl_state){ .alloc = st->alloc, .decls = c->d, .ndecls = 1, .loader = st->loader,
@@ -20,7 +20,7 @@ static void side_begin(pawl_state *side, const pawl_state *st, const channel *c,
     txn_begin(side, t, mem, TXN_FEED);
 }
 
-/* Of the entry before the first only what it opened counts: the tasks that were next. */
+/* Folds only the next tasks of a close: of the entry before the first appending entry only these matter. */
 static pawl_code edges_only(pawl_state *side, pawl_entry *e, item *it, pawl_err *err)
 {
     closing next = { .next = it->closing->next, .nnext = it->closing->nnext };
@@ -49,8 +49,8 @@ static pawl_code fold_lines(pawl_state *side, arena *mem, pawl_bytes lines, bool
             bool close = it->kind == ITEM_CLOSE && *it->task == '\0';
 
             if (strchr(it->task, '/') != NULL || it->kind == ITEM_FRAME || (it->kind == ITEM_CLOSE && !close)) {
-                side->root.open = true; /* an update waits for the close */
-                continue;               /* inside a subgraph: what it gives is in its task's leave */
+                side->root.open = true; /* so that an update waits for the close, as in the run */
+                continue;               /* inside a subgraph: its result is in the leave of its task */
             }
             if (it->superstep > 0)
                 side->root.superstep = it->superstep;
@@ -69,8 +69,8 @@ static pawl_code fold_lines(pawl_state *side, arena *mem, pawl_bytes lines, bool
     return rc;
 }
 
-/* The tasks of the superstep in which the list began were made by the last close before: it may be entries ago, when waits
- * were answered since, or the run was told something. Without one they are the base's. */
+/* Finds the close that made the tasks of the first superstep. Entries of answers or updates may be in between. Without a close, the base has
+ * the tasks. */
 static pawl_code last_close(const pawl_state *st, arena *mem, uint64_t *seq, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
@@ -128,7 +128,7 @@ static pawl_code fold_range(pawl_state *side, arena *mem, const pawl_state *st, 
         pawl_bytes entry = {0}, records = {0};
 
         if (seq == st->base_seq)
-            continue;           /* the base: its values are the declaration's, or stand inline */
+            continue;           /* the base is not an entry: base_value() has read its values */
         rc = st->loader.entry(st->loader.ctx, seq, &entry, &records, err);
         if (rc == PAWL_OK && seq > from)
             rc = fold_lines(side, mem, records, false, err);
@@ -139,7 +139,7 @@ static pawl_code fold_range(pawl_state *side, arena *mem, const pawl_state *st, 
     return rc;
 }
 
-/* The elements go before those that came since. */
+/* Puts the loaded elements before the elements that were appended since. */
 static pawl_code list_join(list *l, const list *old)
 {
     size_t more = old->used - 1, used = l->used == 0 ? 1 : l->used, cap = used + more + 1;
@@ -170,7 +170,7 @@ static pawl_code list_join(list *l, const list *old)
     return PAWL_OK;
 }
 
-/* What the base gives the channel to begin with, when the list began there. */
+/* Sets the value of the channel in the base, when the list starts there. */
 static pawl_code base_value(pawl_state *side, const pawl_state *st, arena *mem, pawl_err *err)
 {
     channel *c = side->root.channels;
@@ -185,8 +185,8 @@ static pawl_code base_value(pawl_state *side, const pawl_state *st, arena *mem, 
         return PAWL_OK;
     if (pawl_value_get(pawl_value_get(base, "channels"), c->d->name) == NULL &&
         pawl_value_get(pawl_value_get(fold, "channels"), c->d->name) == NULL)
-        return PAWL_OK;         /* it came with a machine that was adopted since */
-    if ((rc = channel_clear(side, c)) != PAWL_OK)   /* a first value, which the base has grown out of */
+        return PAWL_OK;         /* a machine that was adopted after the base declared this channel */
+    if ((rc = channel_clear(side, c)) != PAWL_OK)   /* the value in the base replaces the declared first value */
         return rc;
     memcpy(under, "/values/", 8);
     memcpy(under + 8, c->d->name, strlen(c->d->name) + 1);

@@ -1,4 +1,4 @@
-/* load.c - a state read back from its base and its snapshot. */
+/* load.c - reads a state from its stored base and snapshot. Called by base.c for the owner of the new state, on one thread. */
 #include "kernel/compensation.h"
 #include "kernel/fold.h"
 #include "kernel/journal/apart.h"
@@ -59,7 +59,7 @@ static pawl_code open_read(pawl_state *st, pawl_entry *e, const pawl_value *fold
     ledger *told = st->budget;
 
     if (whole)
-        st->budget = NULL;      /* it says itself what these have reserved, and more */
+        st->budget = NULL;      /* the stored ledger has the reservations already, so the folds of the open calls must not reserve again */
     while (rc == PAWL_OK && (v = pawl_iter_next(&it, NULL)) != NULL) {
         item *i = item_of_value(e->mem, v, &e->items_text, err);
 
@@ -102,7 +102,7 @@ static pawl_code head_read(pawl_state *st, const pawl_value *fold, pawl_err *err
 
     if (status < 0 || hex == NULL || !hash_unhex(hex, strlen(hex), &st->machine_hash))
         return damaged(err, "a folded state without a status or a machine");
-    st->status = (uint8_t)status;       /* the life cycle goes on where the stored state was */
+    st->status = (uint8_t)status;       /* no move: the life cycle continues at the stored status */
     st->version = (uint32_t)pawl_value_uint(pawl_value_get(machine, "version"));
     st->turn = pawl_value_uint(pawl_value_get(fold, "turn"));
     st->time_ms = st->record_ms = pawl_value_int(pawl_value_get(fold, "time"));
@@ -111,7 +111,7 @@ static pawl_code head_read(pawl_state *st, const pawl_value *fold, pawl_err *err
     return PAWL_OK;
 }
 
-/* In a transaction of its own: a state half read is freed whole. */
+/* Reads the stored state in one transaction, so that on an error the rollback frees everything. */
 static pawl_code fold_read(pawl_state *st, const pawl_value *fold, arena *mem, size_t *apart, pawl_err *err)
 {
     pawl_entry e = { .mem = mem, .record = true };
@@ -187,7 +187,7 @@ static pawl_code base_fields(pawl_state *st, const pawl_value *v, pawl_err *err)
     return st->run == NULL || st->machine == NULL ? PAWL_NOMEM : PAWL_OK;
 }
 
-/* What mostly is fixed in a run: a chunk of that size, and no room left in it, for there may be a hundred thousand runs. */
+/* The exact size of the fixed data of most runs, as the size of the arena's chunk: with a hundred thousand runs, unused room counts. */
 static size_t fixed_bytes(size_t base, const pawl_value *channels)
 {
     size_t bytes = base + 4 * ALIGN + sizeof(decl);

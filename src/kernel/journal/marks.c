@@ -1,7 +1,7 @@
-/* marks.c - the digests of task records: one is noted for each item, and the entry that covers the records has the digest of all.
+/* marks.c - the digests of task records: one mark for each item; the entry that covers the records stores the digest of all marks (E2).
  *
- * Called by folds and by the step loop, inside a transaction. The order of arrival does not show in the digest: the marks are sorted by
- * task, visit and number first. */
+ * Called by folds and by the step loop, inside a transaction. The marks are sorted by task, visit and number before hashing, so the order of
+ * arrival has no influence. */
 #include "kernel/fold.h"
 #include "kernel/names.h"
 #include "kernel/txn.h"
@@ -45,7 +45,7 @@ pawl_code mark_add(pawl_state *st, const item *it, const char *text)
     if (tk != NULL)
         m.root = (uint32_t)(tk - st->root.tasks);
     if (it->kind == ITEM_LEAVE || it->kind == ITEM_FAIL || it->kind == ITEM_CLOSE || it->kind == ITEM_UPDATE)
-        m.n = UINT32_MAX;       /* after every command of the visit */
+        m.n = UINT32_MAX;       /* sorts after every command of the visit */
     hash_of(text, it->text_size, &m.digest);
     if (!TOUCH(st, &st->marks) || !TOUCH(st, &st->nmarks) || !TOUCH(st, &st->marks_cap))
         return PAWL_NOMEM;
@@ -67,8 +67,8 @@ pawl_code mark_add(pawl_state *st, const item *it, const char *text)
     return PAWL_OK;
 }
 
-/* Merges neighbouring runs of twice the length, until one is left; `room` has as many places. Equal marks, which only repeated updates are,
- * keep their order. Returns the one of the two that holds the result. */
+/* Stable bottom-up merge sort; `room` has n places. Only repeated updates make equal marks, and their order matters. Returns the one of the two
+ * that has the result. */
 static mark **marks_sort(mark **v, mark **room, uint32_t n)
 {
     for (uint32_t width = 1; width < n; width = width > n / 2 ? n : width * 2) {
@@ -93,7 +93,7 @@ void marks_digest(pawl_state *st, hash *out)
 
     memset(out, 0, sizeof *out);
     if (order == NULL || all == NULL)
-        return;                 /* the transaction goes back: its arena failed */
+        return;                 /* the arena has failed, so the transaction is rolled back */
     for (uint32_t i = 0; i < st->nmarks; i++)
         order[i] = &st->marks[i];
     order = marks_sort(order, order + st->nmarks + 1, st->nmarks);

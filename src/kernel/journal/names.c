@@ -1,4 +1,4 @@
-/* names.c - the stored names, each in one place. In journals: append only. */
+/* names.c - the stored names, each in one place. Journals contain them: append only, never rename or renumber. */
 #include "kernel/item.h"
 #include "kernel/names.h"
 #include "kernel/state.h"
@@ -43,7 +43,7 @@ int name_index(const char *const *names, size_t n, const char *name)
     return -1;
 }
 
-/* Every name has a place of its own by its ends and its size. One that falls on another's is refused by the compiler. */
+/* A perfect hash: first character, last character and size of a name give its slot. Two names with one slot do not compile. */
 enum { PLACES = 64 };
 #define PLACE(first, last, size) ((3u * (unsigned char)(first) + 36u * (unsigned char)(last) + (unsigned)(size)) % PLACES)
 static const uint8_t item_places[PLACES] = {
@@ -120,7 +120,7 @@ bool run_id_valid(const char *id)
     return n > 0 && n <= RUN_BYTES_MAX && id[n] == '\0';
 }
 
-/* FNV-1a; for tables in memory, and for pawl_random: never to be changed. */
+/* FNV-1a, for tables in memory and for pawl_random(): must never change, or replays draw other numbers. */
 uint32_t name_hash(const char *name)
 {
     uint32_t h = 2166136261u;

@@ -1,4 +1,4 @@
-/* replay.c - a whole journal folded again, and fed again to a machine (K5, K6). */
+/* replay.c - folds a whole journal again, or feeds its events to a machine again and compares every byte (K5, K6). See replay.h. */
 #include "kernel/events.h"
 #include "kernel/journal/apart.h"
 #include "kernel/journal/codec.h"
@@ -10,7 +10,7 @@
 
 typedef struct journal_lines { const char *at, *end; } journal_lines;
 
-/* The next line without its newline; a last one without a newline is torn, and dropped (K8). */
+/* The next line without its newline. A last line without a newline was torn by a crash, and is dropped (K8). */
 static bool line_next(journal_lines *l, pawl_bytes *out)
 {
     const char *nl = l->at < l->end ? memchr(l->at, '\n', (size_t)(l->end - l->at)) : NULL;
@@ -22,7 +22,7 @@ static bool line_next(journal_lines *l, pawl_bytes *out)
     return true;
 }
 
-/* References into the journal itself: a state that is replayed has everything loaded, so nobody asks. Blobs stand beside it. */
+/* The loader of a replay. Only blobs are loaded: a state that is folded from the base has every list element in memory. */
 static pawl_code begin(pawl_bytes journal, const pawl_loader *loader, const pawl_alloc *alloc, journal_lines *l, pawl_step **s,
                        pawl_state **st, pawl_err *err)
 {
@@ -64,7 +64,7 @@ pawl_code journal_fold(pawl_bytes journal, uint64_t upto, const pawl_loader *loa
     *state = NULL;
     while (rc == PAWL_OK && (upto == 0 || st->seq < upto) && line_next(&l, &line)) {
         step_reset(s);
-        s->entry.mem = &s->mem;     /* read where it lies: the journal outlives the step */
+        s->entry.mem = &s->mem;     /* parsed in place: the journal lives longer than the step */
         rc = entry_parse(&s->entry, line, &why);
         e = &s->entry;
         if (rc != PAWL_OK && s->mem.failed)
@@ -152,7 +152,7 @@ static void source_item(event_source *src, const pawl_entry *e, const item *it)
         break;
     default:
         ev->kind = PAWL_EV_TICK;
-        for (; it != NULL && it->kind != ITEM_VISIT; it = it->next)     /* what leaves at once may stand before it */
+        for (; it != NULL && it->kind != ITEM_VISIT; it = it->next)     /* the item of a task that left at once may come first */
             ;
         if (it != NULL)
             ev->time_ms = it->at;
@@ -161,7 +161,7 @@ static void source_item(event_source *src, const pawl_entry *e, const item *it)
     ev->value = text_of(&src->value, it->value);
 }
 
-/* Input for the next turn: what closed the wait, then ["turn"], then ["input",VALUE]. */
+/* Input for the next turn: the drop of the wait, then ["turn"], then ["input",VALUE]. */
 static const item *source_first(const pawl_entry *e)
 {
     const item *it = e->items;
@@ -183,7 +183,7 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
         source_item(src, e, it);
     if (!e->record)
         src->ev.time_ms = it != NULL && (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER || it->kind == ITEM_DOUBT) ? it->at : e->time_ms;
-    if (it != NULL && it->kind == ITEM_RECEIPT) {   /* a sleep ends by a timer */
+    if (it != NULL && it->kind == ITEM_RECEIPT) {   /* the end of a sleep is a timer event */
         call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, NULL);
 
         if (c != NULL && c->kind == CALL_SLEEP && it->outcome == PAWL_DONE)
@@ -191,7 +191,7 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
     }
     if (!e->record && e->kind != (uint8_t)src->ev.kind && (e->kind == PAWL_EV_SIGNAL || e->kind == PAWL_EV_INPUT || e->kind == PAWL_EV_UPDATE))
         src->ev.kind = (pawl_event_kind)e->kind;
-    if (src->ev.kind == PAWL_EV_SIGNAL && src->ev.name == NULL && it != NULL) {     /* taken by a wait, which knows its name */
+    if (src->ev.kind == PAWL_EV_SIGNAL && src->ev.name == NULL && it != NULL) {     /* a wait took the signal; the wait's spec has the name */
         call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, NULL);
 
         src->ev.name = c == NULL ? NULL : pawl_value_string(pawl_value_get(value_read(e->mem, c->spec, c->spec_size, "a wait", NULL), "name"));
@@ -224,22 +224,22 @@ static pawl_code differs(pawl_err *err, const pawl_state *st, pawl_bytes stored,
         for (i = HASH_HEX + 1; i < stored.size && i < now.size && stored.data[i] == now.data[i]; )
             i++;
     from = i > 16 ? i - 16 : 0;
-    while (inside_character(now, from))     /* up to `i` both are the same */
+    while (inside_character(now, from))     /* both texts are equal up to `i` */
         from++;
     return fail(err, PAWL_CORRUPT, "%s: after entry %llu the machine says ...%.*s where the journal has ...%.*s", st->run,
                 (unsigned long long)st->seq, shown(now, from), from < now.size ? now.data + from : "", shown(stored, from),
                 from < stored.size ? stored.data + from : "");
 }
 
-/* One pass over a journal: what it was asked for (public or in kernel.h), and what it needs. */
+/* The state of one pass over a journal. */
 typedef struct checking {
     journal_check *c;
     pawl_state *st;
     pawl_step *read, *fed;
     event_source src;
     journal_lines l;
-    const char *from;           /* against: what stands before it is folded, and no machine asked */
-    bool under;                 /* against: the state is as if the machine had been adopted here */
+    const char *from;           /* `against`: lines before this address are folded only */
+    bool under;                 /* `against`: the state is under the machine, as after an adoption */
 } checking;
 
 static pawl_code says_otherwise(checking *k, pawl_bytes line, pawl_bytes now)
@@ -250,7 +250,7 @@ static pawl_code says_otherwise(checking *k, pawl_bytes line, pawl_bytes now)
     return k->c->says.failed ? PAWL_NOMEM : PAWL_CORRUPT;
 }
 
-/* Whether this line is not the machine's to answer for; it may be put under the machine here. */
+/* *others: another machine made this line, so the line is folded only. With `against`, puts the state under the machine at the right line. */
 static pawl_code is_others(checking *k, pawl_bytes line, bool *others, pawl_err *err)
 {
     const pawl_machine *m = k->c->m;
@@ -279,7 +279,7 @@ static pawl_code verify_one(checking *k, pawl_bytes line, pawl_err *err)
     if (rc != PAWL_OK)
         return rc;
     if ((rc = entry_fits(k->st, e, err)) != PAWL_OK)
-        return rc;              /* erased, or its bytes were changed: no machine is asked */
+        return rc;              /* erased or changed: feeding the machine would be pointless */
     if (!blobs_like(&k->fed->blobs, &k->read->mem, e))
         return fail(err, PAWL_NOMEM, "no memory to verify");
     if (k->fed->blobs.nlike > 0 && (rc = pawl_entry_load(k->st, e, err)) != PAWL_OK)
@@ -290,7 +290,7 @@ static pawl_code verify_one(checking *k, pawl_bytes line, pawl_err *err)
     if ((rc = is_others(k, line, &others, err)) != PAWL_OK)
         return rc;
     if (others) {
-        k->c->v.folded++;       /* another machine's stretch (F5) */
+        k->c->v.folded++;       /* a line that another machine made (F5) */
         return pawl_apply(k->st, e, err);
     }
     rc = pawl_feed(k->c->m, k->st, &k->src.ev, k->fed, &why);
@@ -306,7 +306,7 @@ static pawl_code verify_one(checking *k, pawl_bytes line, pawl_err *err)
     return pawl_apply(k->st, e, err);
 }
 
-/* What follows an erased body cannot be folded; but that the chain of entries is whole can be said. */
+/* Lines after an erased body cannot be folded, but their hash chain can be checked. */
 static pawl_code chain_holds(pawl_state *st, pawl_step *read, pawl_bytes line, journal_lines *l, pawl_err *err)
 {
     uint64_t first = st->seq + 1;
@@ -332,7 +332,7 @@ static pawl_code chain_holds(pawl_state *st, pawl_step *read, pawl_bytes line, j
                 (unsigned long long)first, erased ? "erased" : "gone", (unsigned long long)st->seq);
 }
 
-/* None of its stretches is of this machine: nothing was verified but the chain. */
+/* The error when no line of the journal is of this machine: only the hash chain was checked. */
 static pawl_code other_machine(const pawl_machine *m, const pawl_state *st, pawl_err *err)
 {
     char hex[HASH_HEX + 1];
@@ -342,7 +342,7 @@ static pawl_code other_machine(const pawl_machine *m, const pawl_state *st, pawl
                 st->machine, (unsigned)st->version, hex, m->name, (unsigned)m->version, m->hash_hex);
 }
 
-/* Where the last stretch begins: after the last adoption, or after the base. */
+/* The address of the first line after the last adoption, or after the base. */
 static const char *last_stretch(pawl_bytes journal)
 {
     journal_lines l = { journal.data, journal.data + journal.size };
@@ -385,10 +385,10 @@ static pawl_code check_lines(checking *k, pawl_err *err)
         else
             v->entries++;
     }
-    if (rc == PAWL_OK && k->c->against)         /* nothing is left to compare, but may it be adopted? */
+    if (rc == PAWL_OK && k->c->against)         /* no line was left to compare: check at least that the machine can be adopted */
         return is_others(k, (pawl_bytes){ k->from, 0 }, &others, err);
     if (rc == PAWL_OK && k->c->m != NULL && v->folded > 0 && v->folded == v->entries + v->records)
-        rc = other_machine(k->c->m, k->st, err);        /* nothing was fed to it */
+        rc = other_machine(k->c->m, k->st, err);        /* every line was folded only */
     return rc;
 }
 

@@ -1,4 +1,6 @@
-/* snapshot.c - a state written down, and read: bases, snapshots, forks (K7, K10). */
+/* snapshot.c - writes a state as text: snapshots, and the bases of forks and pruned journals (K7, K10).
+ *
+ * Called by the owner of the state, on its thread; changes nothing of the state but lists that it loads. */
 #include "kernel/compensation.h"
 #include "kernel/journal/apart.h"
 #include "kernel/journal/base.h"
@@ -16,9 +18,9 @@ typedef struct writer {
     pawl_state *st;
     buf *b;
     bool first;
-    blob_set *apart;               /* NULL: all stands where it is */
-    buf list;                   /* references of the fold being written, to what stands apart */
-    size_t refs_at;             /* where they belong */
+    blob_set *apart;               /* NULL: large values stay in the text */
+    buf list;                   /* references to the blobs of the text */
+    size_t refs_at;             /* offset in the text where the references belong */
 } writer;
 
 static void put_key(writer *w, const char *name)
@@ -29,7 +31,7 @@ static void put_key(writer *w, const char *name)
     w->first = false;
 }
 
-/* Members are written in the order of their names, and what they refer to is known when the last one is. */
+/* Inserts the member "refs" at its place in the order of names; its value is complete only after the last member. */
 static void refs_insert(writer *w)
 {
     static const char head[] = ",\"refs\":[";
@@ -108,7 +110,7 @@ static void sends_code(writer *w, const frame *f)
     buf_char(w->b, ']');
 }
 
-/* The items that rebuild what is open. Of a fork that is only what no visit waits for; `n` numbers it anew. */
+/* Writes the items that make the open tasks and calls again. For a fork only detached calls; `n` is their new number. */
 typedef struct opener { pawl_state *st; buf *b; blob_set *apart; bool any, fork; uint32_t n, commands, people; } opener;
 
 static void open_item(opener *o, const item *it)
@@ -124,7 +126,7 @@ static void open_item(opener *o, const item *it)
     buf_free(&none);
 }
 
-/* What is asked about it; or was, and it is performed again. */
+/* The question about an unknown outcome, with the answer "again" when the command is performed again. */
 static void open_doubt(opener *o, item it, const call *c)
 {
     yyjson_val again = { .tag = (uint64_t)5 << YYJSON_TAG_BIT | YYJSON_TYPE_STR, .uni = { .str = "again" } };
@@ -213,7 +215,7 @@ static void open_task(opener *o, task *tk, const char *prefix)
         return;
     memcpy(path, prefix, n);
     memcpy(path + n, tk->name, m + 1);
-    for (it.visit = 1; it.visit < tk->visit; it.visit++) {  /* visits come one by one */
+    for (it.visit = 1; it.visit < tk->visit; it.visit++) {  /* the fold accepts visits one by one only */
         item failed = { .kind = ITEM_FAIL, .visit = it.visit, .task = path, .spec = "{}", .spec_size = 2 };
 
         if (it.visit > 1)
@@ -256,7 +258,7 @@ static void open_frame(opener *o, frame *f, const char *prefix)
         open_task(o, &f->tasks[i], prefix);
 }
 
-/* A frame: its channels and its tasks. Members are in the order of their bytes. */
+/* Writes a frame with its channels and tasks. The members are sorted bytewise. */
 static void fold_code(writer *w, const frame *f)
 {
     if (f->defer != NULL) {
@@ -284,7 +286,7 @@ static void fold_code(writer *w, const frame *f)
 
 /* ---- what a fork takes over (K10) ------------------------------------------------------------------ */
 
-/* A command that must not happen twice is asked about before the fork issues it. */
+/* Whether a person must agree before the fork issues this command: it must not happen twice. */
 static bool asked_again(opener *o, const call *c)
 {
     const char *cls;
@@ -335,7 +337,7 @@ static void fork_tasks(opener *o, const frame *f)
     }
 }
 
-/* What no visit waits for is open in the fork too; "@" is numbered anew, as the entries of the fork are. */
+/* Detached calls stay open in the fork. Calls of "@" get new numbers, since the fork numbers its own entries. */
 static void fork_open(opener *o, const frame *f)
 {
     const call *loose;
@@ -344,7 +346,7 @@ static void fork_open(opener *o, const frame *f)
         call c = *loose;
 
         if (strcmp(c.task, UNDO_TASK) == 0)
-            continue;           /* what the run undid is the run's */
+            continue;           /* an inverse undoes an effect of the original run */
         if (strcmp(c.task, "@") == 0 && asked_again(o, &c)) {
             again_item(o, &c);
             continue;
@@ -399,7 +401,7 @@ static void rest_told(writer *w, bool fork)
     }
 }
 
-/* mode: 's' a snapshot, append channels by reference; 'p' for a base of the same run; 'f' for a fork. */
+/* mode: 's' a snapshot, with lists as ranges of entries; 'p' the base of a pruned journal; 'f' the base of a fork. */
 static pawl_code state_code(pawl_state *st, buf *b, char mode, blob_set *apart, pawl_err *err)
 {
     writer w = { .st = st, .b = b, .first = true, .apart = apart };
@@ -545,7 +547,7 @@ static pawl_code base_again(pawl_state *st, const pawl_run_info *info, pawl_step
     return out->failed ? fail(err, PAWL_NOMEM, "%s: no memory for a base", st->run) : PAWL_OK;
 }
 
-/* A state from a base just made; its blobs are still the step's. */
+/* Makes a state from a new base, whose blobs only the step has so far. */
 static pawl_code base_load(pawl_step *s, const buf *b, const pawl_alloc *alloc, pawl_state **state, pawl_err *err)
 {
     const pawl_loader loader = step_loader(s);

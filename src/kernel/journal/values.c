@@ -1,6 +1,6 @@
-/* values.c - the values of a frame's channels, written as an object, its members in the order of their names.
+/* values.c - writes the values of a frame's channels as an object, sorted by name.
  *
- * Called by what writes a state down and by the questions about a state; changes nothing but lists that it loads. */
+ * Called by the code that writes a state and by queries of a state, on the thread that owns the state; changes nothing but lists that it loads. */
 #include "kernel/journal/base.h"
 #include "kernel/names.h"
 
@@ -22,7 +22,7 @@ void part_code(buf *b, blob_set *apart, buf *beside, const char *prefix, const c
 
 size_t channels_order_bytes(const frame *f) { return 2 * ((size_t)f->nchannels + 1) * sizeof(uint32_t); }
 
-/* Runs of twice the length are merged until one is left. */
+/* Bottom-up merge sort. */
 uint32_t *channels_sorted(pawl_state *st, const frame *f)
 {
     const uint32_t n = f->nchannels;
