@@ -1,4 +1,4 @@
-/* binding.c - what was added to an engine: its machines, by name, and its handlers, by effect.
+/* binding.c - the machines and handlers that were added to an engine, by name and by effect.
  *
  * Owns the lists of both; an effect has the class that the machines declare for it. Called on the driving thread, without a lock: machines and
  * handlers are added before the engine drives runs, or between two calls that drive them.
@@ -11,7 +11,7 @@
 
 /* ---- machines ---------------------------------------------------------------------------------------------------- */
 
-/* A machine that says another class of the effect; where none says any, it is at-least-once. NULL: all agree. */
+/* A machine that declares another class for the effect (default: at-least-once); NULL: all agree. */
 static const pawl_machine *class_differs(const pawl_engine *e, const char *effect, pawl_class cls, pawl_class *declared)
 {
     bool said = false;

@@ -6,7 +6,7 @@
 
 enum { LOOK_MS = 20 };
 
-/* Unless a clock was given, time is the store's, which is the same for all engines on it. */
+/* Without a clock from the host, the store's time, which all engines on the store share. */
 int64_t engine_now(pawl_engine *e)
 {
     int64_t now;
@@ -84,6 +84,6 @@ bool chance(const pawl_engine *e, uint64_t out[2])
         return e->drawn(e->drawn_ctx, out);
     n = getrandom(out, 2 * sizeof *out, 0);
     if (out[0] == 0)
-        out[0] = 1;         /* a life of 0 is none */
+        out[0] = 1;         /* 0 is not a valid life */
     return n == 2 * (ssize_t)sizeof *out;
 }

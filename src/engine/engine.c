@@ -1,4 +1,4 @@
-/* engine.c - an engine is made, set up and freed; events are sent to its runs.
+/* engine.c - makes, configures and frees an engine; sends events to its runs.
  *
  * The public functions of pawl/engine.h that have no file of their own. Called by hosts: on the driving thread, without a lock, but for
  * pawl_engine_stop(), _wake(), _drain() and _abandon(), which any thread may call. */
@@ -22,7 +22,7 @@ enum {
     TAIL_BYTES_LEAST = 65536    /* a shorter tail is cheaper to fold again than a snapshot is to store */
 };
 
-/* What a function made in the transaction of an append may ask the store, which is locked already (sql.c). */
+/* Recursive: a function that runs in the transaction of an append may call the store, whose lock its thread already has (sql_command.c). */
 static void lock_init(pthread_mutex_t *lock)
 {
     pthread_mutexattr_t attr;
@@ -72,14 +72,14 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     return e;
 }
 
-/* Runs stay where they are: the next engine on this store goes on with them. */
+/* Runs stay in the store as they are: the next engine on the store continues them. */
 void pawl_engine_free(pawl_engine *e)
 {
     if (e == NULL)
         return;
     pawl_alloc alloc = e->alloc;
 
-    e->draining = true;         /* an attempt that waits for a thread never begins, and is not canceled */
+    e->draining = true;         /* an attempt that waits for a thread never starts, and is not canceled */
     for (size_t i = 0; i < RUN_SLOTS; i++)
         for (cached_run *r = e->runs[i]; r != NULL; r = r->next)
             outbox_stop_all(r);
@@ -189,7 +189,7 @@ void pawl_engine_abandon(pawl_engine *e)
 {
     if (e == NULL)
         return;
-    e->draining = true;         /* first: an attempt that is stopped must not be made again */
+    e->draining = true;         /* before `abandoned`: a stopped attempt must not be made again */
     e->abandoned = true;
     e->stopping = true;
 }
@@ -227,7 +227,7 @@ void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx)
 
 /* ---- runs -------------------------------------------------------------------------------------- */
 
-/* Another engine holds the run: the delivery is durable when this returns, and that engine takes it. */
+/* Another engine has the lease of the run: stores a delivery, which that engine takes. Durable when this returns. */
 static pawl_code deliver(pawl_engine *e, const char *run, const pawl_event *ev, pawl_err *err)
 {
     uint64_t drawn[2];

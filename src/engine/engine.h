@@ -1,8 +1,9 @@
-/* engine.h - the struct of an engine, its clock, and what the folders of the engine share.
+/* engine.h - the struct of an engine, its clock, and the functions that several folders of the engine share.
  *
- * One thread drives: it folds what came in (run/run_feed.c), has the store append what came of it, many runs in one commit (run/commit.c), and only
- * then lets commands leave (command/dispatch.c). The outcomes of handlers are fed as receipts. While a handler runs, on the driving thread or on the
- * pool, a thread renews the leases (run/lease_renewal.c). The store is used under `lock`. */
+ * One thread drives the engine: it folds events (run/run_feed.c), stores the resulting lines of many runs in one commit (run/commit.c), and only
+ * then dispatches commands (command/dispatch.c); the outcomes of handlers are fed as receipts (E1). While a handler runs, on the driving thread or
+ * on the pool, the lease thread renews the leases (run/lease_renewal.c). The store is used under `lock`. The driving thread owns every other member
+ * that is neither atomic nor said to be under a lock. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
@@ -30,112 +31,112 @@ enum { RUN_SLOTS = 1024, RELEASED_MAX = 256, STRAYS_MAX = 64 };
 
 struct pawl_engine {
     pawl_alloc alloc;
-    pawl_machine *m;            /* the machine of the runs that are begun here */
-    pawl_machine **more;        /* further machines, whose runs it drives */
+    pawl_machine *m;            /* the machine of the runs that are started through this engine */
+    pawl_machine **more;        /* further machines, whose runs this engine drives */
     size_t nmore, more_cap;
     pawl_store *store;
-    pthread_mutex_t said_lock;  /* of the output of handlers that an interrupt keeps */
-    pthread_mutex_t rouse_lock; /* of `rouse` and of the driving thread that sleeps on it */
-    pthread_cond_t rouse;       /* and is woken: */
-    atomic_bool roused;         /* since it slept last */
-    pthread_mutex_t lock;       /* of the store and the leases, which the lease thread uses, too; recursive */
-    pawl_step *step, *look;     /* `step`: for feeding; `look`: for reading states and entries */
-    pawl_step *lent;            /* for a command whose arguments are lent while `look` is used for others */
+    pthread_mutex_t said_lock;  /* guards the partial output of handlers (outbox_entry.output) */
+    pthread_mutex_t rouse_lock; /* guards `rouse`, the condition that the driving thread sleeps on */
+    pthread_cond_t rouse;       /* signalled to wake the driving thread */
+    atomic_bool roused;         /* woken since the driving thread slept last */
+    pthread_mutex_t lock;       /* guards the store, the table of runs and their leases, which the lease thread uses too; recursive */
+    pawl_step *step, *look;     /* `step`: for feeding events; `look`: for reading states and entries */
+    pawl_step *lent;            /* has lent arguments of a command while `look` is used for another purpose */
     handler *handlers;
     cached_run *runs[RUN_SLOTS];
-    cached_run *released[RELEASED_MAX];     /* a ring */
+    cached_run *released[RELEASED_MAX];     /* a ring: the oldest is freed when a new one needs its place */
     size_t released_next;
-    pawl_clock clock;           /* now_ms NULL: the store's time */
+    pawl_clock clock;           /* now_ms NULL: use the store's time */
     pawl_secret_fn *secret;
     void *secret_ctx;
     pawl_admit_fn *admit;
     void *admit_ctx;
     pawl_watch_fn *watch;
     void *watch_ctx;
-    buf text;                   /* of pawl_run_get */
+    buf text;                   /* the result of pawl_run_get() */
     char owner[OWNER_BYTES];
     int64_t ttl_ms;
-    int64_t sql_ms;             /* what the SQL of the next commit may take in all */
+    int64_t sql_ms;             /* time limit of all SQL commands of the next commit together */
     pawl_durability durability;
     budget *budgets;
-    size_t waiting, granted;    /* entries that wait for a place; that have one and have not left */
-    unsigned asks;              /* how often entries asked for places */
-    int64_t grace_ms;           /* from the call to stop to the end without a reply */
-    _Atomic uint64_t late;      /* replies that came after that end, or were refused */
+    size_t waiting, granted;    /* number of entries that wait for a place; that have a place and have not left */
+    unsigned asks;              /* number of rounds in which entries asked for places */
+    int64_t grace_ms;           /* from the stop of an attempt until it is given up */
+    _Atomic uint64_t late;      /* number of replies that came after that, or were refused */
     backlog *backlog;                 /* open addressing */
     size_t backlog_cap, backlog_count;
-    int64_t backlog_again_ms;      /* when the first of them is to be tried again */
-    unsigned tries;             /* how often handlers, machines or secrets were added */
-    bool backlog_cleared;           /* all due runs are to be looked at */
+    int64_t backlog_again_ms;      /* when the first run of the backlog is tried again */
+    unsigned tries;             /* number of times that handlers, machines or secrets were added */
+    bool backlog_cleared;           /* the next fill must look at all due runs */
     pool *pool;
     completions *completions;
     lease_renewal *lease_renewal;
-    _Atomic(struct stream_ring *) ring;     /* for stream readers (run/stream_ring.h); NULL: there was no reader yet */
-    bool lease_loss;            /* under lock: a lease was lost, and commands of its run may be queued still */
-    _Atomic int64_t leases_until_ms;    /* by steady_of(): each lease held here is valid until then; 0: one was lost, or not known yet */
+    _Atomic(struct stream_ring *) ring;     /* for stream readers (run/stream_ring.h); NULL: no reader so far */
+    bool lease_loss;            /* under lock: a lease was lost, and commands of its run may still be queued */
+    _Atomic int64_t leases_until_ms;    /* by steady_of(): every lease of this engine is valid until then; 0: unknown, or a lease was lost */
     atomic_uint active;         /* see engine_active() */
     atomic_bool stopping;
-    atomic_bool draining;       /* nothing more leaves */
-    atomic_bool abandoned;      /* and running attempts are stopped, without an outcome */
-    bool left;                  /* something was delivered to another run since the store was asked for due runs */
-    size_t tail_bytes_least;    /* below, no snapshot is taken */
+    atomic_bool draining;       /* no attempt starts any more */
+    atomic_bool abandoned;      /* also stop running attempts, without an outcome */
+    bool left;                  /* this engine delivered to another run since the store was last asked for due runs */
+    size_t tail_bytes_least;    /* a shorter tail needs no snapshot */
     size_t reply_bytes_max;
-    bool (*drawn)(void *ctx, uint64_t out[2]);  /* random numbers of a simulation, which has no lease thread either; NULL: the system's */
+    bool (*drawn)(void *ctx, uint64_t out[2]);  /* random numbers of a simulation, which has no lease thread; NULL: the system's */
     void *drawn_ctx;
 };
 
 /* clock.c: the only file of the engine that reads the system's clocks and random numbers */
-bool chance(const pawl_engine *e, uint64_t out[2]);     /* NULL: the system's */
-int64_t steady_ms(void);        /* the monotonic clock: every wait is counted by it */
-int64_t steady_of(const pawl_engine *e);        /* the same; in a simulation the only time there is */
+bool chance(const pawl_engine *e, uint64_t out[2]);     /* of the simulation (`drawn`), else of the system; false: no random numbers */
+int64_t steady_ms(void);        /* the monotonic clock, for every wait */
+int64_t steady_of(const pawl_engine *e);        /* the same; in a simulation the simulated time */
 int64_t system_ms(void);        /* the wall clock, for handlers */
-void cond_begin(pthread_cond_t *cond);  /* a condition that is waited for by the steady clock */
-bool cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ms);  /* false: the time is over, or the wait failed */
+void cond_begin(pthread_cond_t *cond);  /* initializes a condition that waits by the steady clock */
+bool cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ms);  /* false: `until_ms` has come, or the wait failed */
 int64_t engine_now(pawl_engine *e);
-void engine_sleep(pawl_engine *e, int64_t until_ms);    /* or until it is woken, stopped or drained */
+void engine_sleep(pawl_engine *e, int64_t until_ms);    /* returns earlier when the engine is woken, stopped or drained */
 
-/* There is no engine: the error that was reported before says why. */
+/* The code of a call with e == NULL: that of the earlier error, which explains why there is no engine. */
 static inline pawl_code code_before(const pawl_err *err) { return err != NULL && err->code < 0 ? err->code : PAWL_INVALID; }
 
 /* binding.c */
-const pawl_machine *machine_named(const pawl_engine *e, const char *name);   /* NULL: none here */
+const pawl_machine *machine_named(const pawl_engine *e, const char *name);   /* NULL: this engine has no machine of that name */
 
 /* look.c */
 pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err *err);
-cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err);     /* its state as it is stored, or held here; NULL: no such run, or an error */
+cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err);     /* loads the run's state without a lease; NULL: no such run, or an error */
 
-/* blobs.c: what steps set apart */
-pawl_code blobs_hold(pawl_engine *e, cached_run *r, const pawl_step *s);      /* to be stored with the next commit; PAWL_NOMEM */
+/* blobs.c: the blobs of steps */
+pawl_code blobs_hold(pawl_engine *e, cached_run *r, const pawl_step *s);      /* keeps the step's blobs for the next commit; PAWL_NOMEM */
 pawl_code blobs_fill_append(const cached_run *r, pawl_append *a, arena *mem);
 void blobs_stored(pawl_engine *e, cached_run *r);
 void blobs_drop(pawl_engine *e, cached_run *r);
 void blobs_free(pawl_engine *e, cached_run *r);
-pawl_code loader_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err);     /* ctx: a cached_run */
+pawl_code loader_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err);     /* ctx: the cached_run */
 
-/* rate_limit.c: how much of an effect is performed at a time */
-void budgets_grant(pawl_engine *e, int64_t now);        /* gives places to waiting entries, while there are some */
-int64_t budgets_next(const pawl_engine *e);     /* when the next token is there, as of the last grant; 0: no entry waits for one */
+/* rate_limit.c: how many commands of an effect run at a time */
+void budgets_grant(pawl_engine *e, int64_t now);        /* gives free places to waiting entries */
+int64_t budgets_next(const pawl_engine *e);     /* when the next token is free, as of the last grant; 0: no entry waits for a token */
 void budgets_free(pawl_engine *e);
 
-/* completions.c: finished attempts come back to the driving thread */
+/* completions.c: finished attempts return to the driving thread */
 bool completions_begin(pawl_engine *e);         /* false: no memory */
-void completions_wait(pawl_engine *e);          /* waits for the jobs that are held: all were told to stop */
+void completions_wait(pawl_engine *e);          /* waits for jobs that a handler still has, after all were told to stop */
 void completions_end(pawl_engine *e);
-void completions_expect(pawl_engine *e, int n); /* so many more attempts are on the pool or pending */
-unsigned completions_out(const pawl_engine *e); /* those that are expected and not taken */
-bool completions_any(pawl_engine *e);           /* one is finished */
-void completions_put(pawl_engine *e, outbox_entry *entry);       /* on any thread; the outbox_entry is the driving thread's again */
-void completions_wake(pawl_engine *e);          /* a wait in completions_take() ends; any thread */
-void completions_heard(pawl_engine *e);         /* the driving thread is at work: the descriptor is lowered */
-outbox_entry *completions_take(pawl_engine *e, int64_t wait_ms);      /* the finished attempts, linked by `queued`; waits for one so long; NULL: none */
+void completions_expect(pawl_engine *e, int n); /* adds to the number of attempts on the pool or pending */
+unsigned completions_out(const pawl_engine *e); /* number of expected attempts that were not taken */
+bool completions_any(pawl_engine *e);           /* an attempt has finished */
+void completions_put(pawl_engine *e, outbox_entry *entry);       /* any thread; the driving thread owns the entry again */
+void completions_wake(pawl_engine *e);          /* any thread: ends a wait in completions_take() */
+void completions_heard(pawl_engine *e);         /* the driving thread is at work: lowers the descriptor */
+outbox_entry *completions_take(pawl_engine *e, int64_t wait_ms);      /* all finished attempts, linked by `queued`; waits for the first one; NULL: none */
 
-/* pool.c: threads that perform */
+/* pool.c: threads that run attempts */
 void pool_begin(pawl_engine *e, unsigned threads);
-outbox_entry *pool_end(pawl_engine *e);         /* its threads are joined; the entries that none of them has begun, linked by `queued` */
+outbox_entry *pool_end(pawl_engine *e);         /* joins the threads; returns the entries that no thread has started, linked by `queued` */
 bool pool_put(pawl_engine *e, outbox_entry *entry);
-void pool_tend(pawl_engine *e, bool wait);      /* calls pool_replace() every LOOK_MS; in a simulation does what the threads would do */
+void pool_tend(pawl_engine *e, bool wait);      /* calls pool_replace() every LOOK_MS; in a simulation runs the simulated threads */
 unsigned pool_size(const pawl_engine *e);
-void pool_simulate(pawl_engine *e, bool all);   /* in a simulation: its threads go on while the driving thread does something else; `all`: to the end */
-void pool_replace(pawl_engine *e);      /* starts a thread in place of each whose handler was given up, or does not stop */
+void pool_simulate(pawl_engine *e, bool all);   /* in a simulation: lets the threads continue; `all`: until they have no work */
+void pool_replace(pawl_engine *e);      /* starts a thread in place of each thread whose handler was given up or does not stop */
 
 #endif

@@ -1,7 +1,7 @@
-/* child.c - a command that is a run of its own is begun (E11).
+/* child.c - starts the child run of a spawn command (E11).
  *
- * Its id and its life follow from the invocation id, so that it is begun once, also when two engines try. It has the rights of its parent. Called by
- * dispatch.c on the driving thread; the store is used under the engine's lock. */
+ * The child's id and life follow from the invocation id, so the child is created once even when two engines try. It has the rights of its parent.
+ * Called by dispatch.c on the driving thread; the store is used under the engine's lock. */
 #include "engine/child/child.h"
 #include "engine/command/handler.h"
 #include "engine/command/outbox.h"
@@ -30,7 +30,7 @@ static pawl_code start_leave(pawl_engine *e, const char *child, const buf *input
     return rc;
 }
 
-/* Its rights may have changed since the command was made: they are delivered before the start. */
+/* Delivers the start, and before it the rights, which may have changed since the command was made. */
 static pawl_code child_start(pawl_engine *e, cached_run *r, const outbox_entry *entry, const buf *input, pawl_err *err)
 {
     const pawl_code rc = rights_before_start(e, r, entry);
@@ -38,7 +38,7 @@ static pawl_code child_start(pawl_engine *e, cached_run *r, const outbox_entry *
     return rc == PAWL_OK ? start_leave(e, entry_child(entry), input, err) : fail(err, rc, "%s: its rights could not be delivered", entry_child(entry));
 }
 
-/* When the machine of the child refuses its start, that is the receipt, and no run is made. */
+/* Creates the child run. When its machine refuses the start, the error becomes the receipt, and no run is created. */
 static pawl_code child_create(pawl_engine *e, cached_run *r, outbox_entry *entry, const pawl_machine *m, const buf *input, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -60,7 +60,7 @@ static pawl_code child_create(pawl_engine *e, cached_run *r, outbox_entry *entry
         pthread_mutex_lock(&e->lock);
         rc = e->store->verbs->create(e->store, pawl_state_base(st), NULL, &why);
         pthread_mutex_unlock(&e->lock);
-        if (rc != PAWL_OK && rc != PAWL_CONFLICT)       /* another engine made it first: the next pass finds it */
+        if (rc != PAWL_OK && rc != PAWL_CONFLICT)       /* another engine created the child first: the next pass finds it */
             fail(err, rc, "%s", why.text);
         if (rc == PAWL_OK)
             rc = child_start(e, r, entry, input, err);
@@ -71,7 +71,7 @@ static pawl_code child_create(pawl_engine *e, cached_run *r, outbox_entry *entry
     return rc == PAWL_CONFLICT || entry_state_of(entry) == ENTRY_DONE ? PAWL_OK : rc;
 }
 
-/* The run of that id is there; it may not be started. */
+/* A run of that id exists; perhaps it was not started. */
 static pawl_code child_found(pawl_engine *e, cached_run *r, outbox_entry *entry, const pawl_head *head, bool mine, const buf *input, pawl_err *err)
 {
     char text[2 * CHILD_NAME_BYTES + 64];
@@ -82,9 +82,9 @@ static pawl_code child_found(pawl_engine *e, cached_run *r, outbox_entry *entry,
         entry_refuse(e, entry, PAWL_CONFLICT, text);
         return PAWL_OK;
     }
-    if (head->seq == 0 && !head->over)      /* the start may be in its mailbox: the same delivery twice is one */
+    if (head->seq == 0 && !head->over)      /* the start may be in its mailbox already: a repeated delivery counts once */
         rc = child_start(e, r, entry, input, err);
-    else if (!head->over && (rc = rights_before_start(e, r, entry)) != PAWL_OK)   /* the engine that began it may not have had these rights */
+    else if (!head->over && (rc = rights_before_start(e, r, entry)) != PAWL_OK)   /* the engine that started the child may not have had these rights */
         fail(err, rc, "%s: its rights could not be delivered", entry_child(entry));
     if (rc == PAWL_OK)
         entry_child_started(entry);
@@ -130,7 +130,7 @@ pawl_code children_begin(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err 
     return rc;
 }
 
-/* Whether the child can go on, by its head in the store: this engine may not hold it. */
+/* Whether the child can go on, by its head in the store, since another engine may hold its lease. */
 static bool child_stands(pawl_engine *e, const char *child)
 {
     pawl_head head;

@@ -1,4 +1,4 @@
-/* child_cancel.c - a child run is canceled by a delivery; one that does not exist yet is made first, so that it has a mailbox.
+/* child_cancel.c - cancels a child run by a delivery; a child that does not exist yet is created first, so that it has a mailbox.
  *
  * Called by reconcile.c, cancel.c and run_feed.c on the driving thread; the store is used under the engine's lock. */
 #include "engine/child/child.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A run of that id exists, and is not the child of this command. */
+/* Whether a run of that id exists and is not the child of this command. */
 static bool child_is_foreign(pawl_engine *e, const outbox_entry *entry)
 {
     pawl_head head;
@@ -22,7 +22,7 @@ static bool child_is_foreign(pawl_engine *e, const outbox_entry *entry)
     return strange;
 }
 
-/* The child ends by itself, and its end is the receipt. False: there is no such run. */
+/* Delivers the cancel. The child then ends on its own, and its end is the receipt. False: the run does not exist. */
 bool child_cancel(pawl_engine *e, outbox_entry *entry)
 {
     pawl_delivery d = { .kind = PAWL_DELIVER_CANCEL, .by = "@parent" };
@@ -39,13 +39,13 @@ bool child_cancel(pawl_engine *e, outbox_entry *entry)
     rc = e->store->verbs->deliver(e->store, entry_child(entry), &d, NULL);
     pthread_mutex_unlock(&e->lock);
     if (rc == PAWL_OK) {
-        entry_child_released(entry);    /* the run exists, and is driven to its end */
+        entry_child_released(entry);    /* the run exists, so some engine drives it to its end */
         e->left = true;
     }
     return rc != PAWL_GONE;
 }
 
-/* The child does not exist, and a former holder of this run may be about to make it: it is made here, so that the cancel reaches it. */
+/* Creates a child that does not exist, so that the cancel reaches it: an earlier holder of this run may be about to create it. */
 static pawl_code child_reserve(pawl_engine *e, cached_run *r, outbox_entry *entry)
 {
     const pawl_machine *m = machine_named(e, entry_effect(entry));
@@ -73,11 +73,11 @@ bool child_reserve_named(pawl_engine *e, cached_run *r, const char *child)
     return false;
 }
 
-/* Children that the step gives up get their cancel before the step is stored. After a crash in between the parent gives them up once more, or gets
- * their end; in the other order a crash would leave them without a cancel. */
+/* Cancels the children that a step drops, before the step is stored. After a crash in between, the parent drops them again or gets their end. In
+ * the other order a crash would leave them without a cancel. */
 pawl_code children_cancel_dropped(pawl_engine *e, cached_run *r)
 {
-    static const entry_state states[] = { ENTRY_CHILD_STARTED, ENTRY_CHILD_NEW };      /* a released child has its cancel */
+    static const entry_state states[] = { ENTRY_CHILD_STARTED, ENTRY_CHILD_NEW };      /* a released child has its cancel already */
     outbox_entry *next;
 
     for (size_t i = 0; i < sizeof states / sizeof *states; i++)

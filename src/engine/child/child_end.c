@@ -1,4 +1,4 @@
-/* child_end.c - the end of a child run is delivered to its parent, as the receipt of the command that spawned it (E11).
+/* child_end.c - delivers the end of a child run to its parent, as the receipt of the spawn command (E11).
  *
  * Until the end is delivered, the child is due like a run with a timer, so that no crash in between keeps the parent waiting. Called by drive.c and
  * the scheduler, on the driving thread; the store is used under the engine's lock. */
@@ -36,7 +36,7 @@ static void end_error(const cached_run *r, const char *code, const char *text, b
     buf_char(out, '}');
 }
 
-/* Of a completed child: the channel that its machine names as output, else all channels. Of another: the reason of its end. */
+/* The value of the receipt. Of a completed child: the channel that its machine names as output, else all channels. Else the reason of its end. */
 static pawl_outcome end_value(pawl_engine *e, cached_run *r, buf *out)
 {
     pawl_status status = pawl_state_status(r->st);
@@ -85,7 +85,7 @@ pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err)
     buf value, usage;
 
     if (n >= sizeof parent || r->st->parent[n] == '\0') {
-        r->parent_notified = true;     /* the parent was given by hand: no command waits for it */
+        r->parent_notified = true;     /* the parent in the record was set by hand: no command waits for this child */
         return PAWL_OK;
     }
     memcpy(parent, r->st->parent, n);
@@ -97,7 +97,7 @@ pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err)
     cost_of_run(r, &usage);
     d.update = (pawl_bytes){ usage.data, usage.size };
     value.failed = value.failed || usage.failed;
-    if ((rc = end_leave(e, parent, &d, &value, &why)) == PAWL_INVALID) {    /* the output is nested too deep for a channel: the receipt is that error */
+    if ((rc = end_leave(e, parent, &d, &value, &why)) == PAWL_INVALID) {    /* the output is nested too deep for a channel: the error becomes the receipt */
         buf_reset(&value);
         end_error(r, pawl_code_name(PAWL_LIMIT), why.text, &value);
         d.outcome = PAWL_ERROR;
@@ -106,7 +106,7 @@ pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err)
     buf_free(&value);
     buf_free(&usage);
     if (rc == PAWL_GONE || rc == PAWL_CONFLICT || rc == PAWL_INVALID)
-        rc = PAWL_OK;           /* the parent is gone, or has the delivery already */
+        rc = PAWL_OK;           /* the parent was removed, or has the delivery already */
     r->parent_notified = rc == PAWL_OK;
     e->left = true;
     return rc == PAWL_OK || why.code == PAWL_OK ? rc : fail(err, rc, "%s", why.text);

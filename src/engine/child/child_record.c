@@ -1,4 +1,4 @@
-/* child_record.c - the id of a child run, and the record that it begins with. Pure; any thread. */
+/* child_record.c - the id of a child run, and the record that it starts with. Pure; any thread. */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 
@@ -16,7 +16,7 @@ static uint64_t number_of(const hash *h, size_t at)
     return n != 0 ? n : 1;
 }
 
-/* The name that its parent gives, else RUN.DIGITS; a long RUN is cut. */
+/* The name that the parent gives, else RUN.DIGITS; a long RUN is truncated. */
 const char *child_name(arena *a, const char *invocation, const char *said)
 {
     size_t n = strcspn(invocation, "~");

@@ -1,4 +1,4 @@
-/* child_tell.c - the effect "tell": a run delivers an interrupt or other rights to its child. For a graph the engine does it.
+/* child_tell.c - the effect "tell": a run delivers an interrupt or changed rights to its child. For a graph the engine does so itself.
  *
  * tells() is the handler of the effect "tell", on any thread; the rest is called by run_feed.c and child.c on the driving thread. The store is used
  * under the engine's lock. */
@@ -20,8 +20,8 @@ static bool tell_read(const pawl_value *args, tell *t)
     return true;
 }
 
-/* The delivery has the command's id, so that it is one however often it is made. It has the digest of its value, too: a command that was not stored
- * may have had the same id and another value. */
+/* The id of the delivery has the command's id, so that repeating it has no effect. It also has the digest of the value, since a command that was
+ * never stored may have had the same id with another value. */
 static pawl_code tell_leave(pawl_store *s, const pawl_alloc *alloc, const char *command, const tell *t, pawl_err *err)
 {
     pawl_delivery d = { .kind = t->signal != NULL ? PAWL_DELIVER_SIGNAL : PAWL_DELIVER_UPDATE, .name = t->signal, .by = "@parent" };
@@ -52,7 +52,7 @@ pawl_code tell_left(pawl_store *s, const pawl_alloc *alloc, const pawl_job *job,
     if (!tell_read(job->args, &t))
         return pawl_reply_fail(reply, PAWL_INVALID, "tell: {\"run\"} and one of {\"signal\"} and {\"update\"} are needed");
     rc = tell_leave(s, alloc, job->id, &t, &why);
-    if (rc == PAWL_OK || rc == PAWL_GONE)       /* there is no such run any more */
+    if (rc == PAWL_OK || rc == PAWL_GONE)       /* PAWL_GONE: the child run was removed */
         return pawl_reply_json(reply, rc == PAWL_OK ? "true" : "false");
     return pawl_reply_fail(reply, rc == PAWL_IO || rc == PAWL_NOMEM || rc == PAWL_LIMIT ? PAWL_TRANSIENT : rc, "%s", why.text);
 }
@@ -79,7 +79,7 @@ static bool entry_calls(const pawl_entry *entry)
     return it != NULL;
 }
 
-/* A child that does not exist is made first: the delivery is in its mailbox before its start. */
+/* Creates a child that does not exist, so that the delivery is in its mailbox before its start. */
 static pawl_code tell_before_commit(pawl_engine *e, cached_run *r, const pawl_command *cmd)
 {
     pawl_code rc;
@@ -95,8 +95,8 @@ static pawl_code tell_before_commit(pawl_engine *e, cached_run *r, const pawl_co
     return rc == PAWL_IO || rc == PAWL_NOMEM ? rc : PAWL_OK;
 }
 
-/* Rights that a step takes away are delivered to the children before the step is stored: what a child begins after the step, it begins under the
- * new rights. After a crash in between a child has fewer rights than its parent, which is safe. */
+/* Delivers reduced rights to the children before the step is stored, so that a child starts nothing under the old rights after the step. After a
+ * crash in between, a child has fewer rights than its parent, which is safe. */
 pawl_code tells_before_commit(pawl_engine *e, cached_run *r)
 {
     const handler *h = entry_calls(pawl_step_entry(e->step)) && pawl_machine_effect(r->m, "tell", NULL) ? handler_of(e, "tell") : NULL;
@@ -138,7 +138,7 @@ static const char *mode_meant(const pawl_value *mode)
     return "default";
 }
 
-/* In the form of agent/rights.c: a mode is the upper bound of the child's, rules have a number of which the highest holds, grants are as they are. */
+/* In the form that agent/rights.c reads: a mode is the upper bound of the child's mode; rules have a number, the highest counts; grants as given. */
 static pawl_code rights_leave(pawl_engine *e, const char *command, const char *child, const pawl_value *update, int64_t n)
 {
     const pawl_value *mode = pawl_value_get(update, "@mode"), *rules = pawl_value_get(update, "@policy"), *grants = pawl_value_get(update, "@grants");
@@ -156,13 +156,13 @@ static pawl_code rights_leave(pawl_engine *e, const char *command, const char *c
     return rc;
 }
 
-/* Pending updates of one superstep have numbers in their order; an update that is merged at once has the number after them. */
+/* Pending updates of a superstep are numbered in their order; an update that is merged at once has a number above those of the entry before. */
 static int64_t number_pending(const pawl_state *st, size_t i) { return (int64_t)((st->seq + 1) << 20) + (int64_t)i + 1; }
 static int64_t number_merged(const pawl_state *st) { return (int64_t)((st->seq + 1) << 20) - 1; }
 
 static bool passes_on(const cached_run *r) { return !pawl_machine_effect(r->m, "tell", NULL); }
 
-/* Whether that machine has a channel for rights; one that is not here is taken to have it. */
+/* Whether the machine has a channel for rights; true for a machine that this engine does not have. */
 static bool has_rights(const pawl_engine *e, const char *machine)
 {
     const pawl_machine *m = machine_named(e, machine);
@@ -170,7 +170,7 @@ static bool has_rights(const pawl_engine *e, const char *machine)
     return m == NULL || machine_channel_find(m, "", "@rights") != NULL;
 }
 
-/* The last update of rights in the entry; NULL: there is none. */
+/* The last update of rights in the entry; NULL: none. */
 static const pawl_value *rights_in(const pawl_entry *entry)
 {
     const pawl_value *v, *out = NULL;
@@ -201,7 +201,7 @@ pawl_code rights_before_commit(pawl_engine *e, cached_run *r)
             rc = PAWL_NOMEM;
         else
             rc = rights_leave(e, cmd.id, child, update, pending > 0 ? number_pending(r->st, pending - 1) : number_merged(r->st));
-        rc = rc == PAWL_GONE || rc == PAWL_CONFLICT ? PAWL_OK : rc;     /* the child is not made yet, and gets its rights with its start; or it is over */
+        rc = rc == PAWL_GONE || rc == PAWL_CONFLICT ? PAWL_OK : rc;     /* no child yet: its start brings them */
     }
     arena_free(&mem);
     return rc == PAWL_OK || rc == PAWL_NOMEM ? rc : PAWL_IO;

@@ -1,7 +1,7 @@
-/* append.c - what one commit says of a run: its lines, waits, blobs, counts, its first timer, and whether its lease is released.
+/* append.c - builds the append of a run for a commit: lines, waits, blobs, counts, first timer, and whether the lease is released.
  *
- * Called by commit.c, and by sql_command.c in the transaction of the store, on the driving thread. Invariant: all that was folded since the last
- * commit is in one append (E2). */
+ * Called by commit.c, and by sql_command.c in the transaction of the store, on the driving thread. Invariant: everything that was folded since the
+ * last commit is in one append (E2). */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
@@ -13,7 +13,7 @@ bool run_may_release(const cached_run *r, bool naps)
     pawl_code next = pawl_state_next(r->st);
 
     if (outbox_count(&r->outbox, ENTRIES_RUNNING | ENTRY_IN(ENTRY_DONE)) > 0 || r->outbox.backoffs > 0 || r->outbox.take_backs > 0)
-        return false;           /* the next holder goes by what is still to be stored of attempts (E7, E13) */
+        return false;           /* counts and back-offs must be stored first, since the next holder relies on them (E7, E13) */
     return next == PAWL_HALTED || next == PAWL_INTERRUPTED || naps;
 }
 

@@ -1,4 +1,7 @@
-/* begin.c - runs begin, with their record, or are gone on with where they stand (S7, G10). */
+/* begin.c - starts runs with their records; starting an id that exists continues that run (S7, G10).
+ *
+ * The public functions pawl_run*() and pawl_begin*(). Called by hosts on the driving thread; the store is used under the engine's lock. Invariant: the
+ * base of a run is stored together with its first entry, or with a delivery of its start. */
 #include "engine/run/begin.h"
 #include "engine/run/run.h"
 
@@ -7,7 +10,7 @@
 
 /* ---- a run's record --------------------------------------------------------------------------- */
 
-enum { RECORD_BYTES_MAX = 4096, KEY_DIGITS = 32, LAST_PAGE = 64 };     /* of each text; of the digest of a dedupe key */
+enum { RECORD_BYTES_MAX = 4096, KEY_DIGITS = 32, LAST_PAGE = 64 };     /* RECORD_BYTES_MAX: of each text; KEY_DIGITS: of the digest of a dedupe key */
 
 pawl_code info_draw(pawl_engine *e, pawl_run_info *info, pawl_err *err)
 {
@@ -79,7 +82,7 @@ pawl_code record_check(const pawl_run_info *i, pawl_err *err)
     return PAWL_OK;
 }
 
-/* As it was given, its id from its dedupe key where it has one; checked. */
+/* Checks a record. With a dedupe key, the id follows from the key. */
 static pawl_code info_of(const pawl_run_info *given, char key_run[PAWL_DEDUPE_RUN_BYTES], pawl_run_info *info, pawl_err *err)
 {
     if (given == NULL)
@@ -120,7 +123,7 @@ static bool caps_differ(const pawl_caps *a, const pawl_caps *b)
     return a->tokens != b->tokens || a->micros != b->micros || a->calls != b->calls || a->ms != b->ms;
 }
 
-/* What is said now must be what it was begun with; who asks again, when, and in which trace is his own matter. */
+/* Compares the members of a record that must not change. The creator, the time and the trace may differ. */
 pawl_code record_same(const pawl_state *st, pawl_step *look, const pawl_run_info *now, pawl_err *err)
 {
     pawl_run_info was;
@@ -153,7 +156,7 @@ pawl_code record_same(const pawl_state *st, pawl_step *look, const pawl_run_info
     return fail(err, PAWL_CONFLICT, "%s: it was begun with another %s: leave that out to go on with it, or begin another run", pawl_state_run(st), other);
 }
 
-/* Starting an id that exists goes on with it; with another input that would be lost silently (G10). */
+/* Checks that the input equals that of the run's start: starting an id again continues the run, and another input would be lost silently (G10). */
 static pawl_code same_input(pawl_engine *e, cached_run *r, const char *input, pawl_err *err)
 {
     const pawl_value *given;
@@ -204,7 +207,7 @@ static pawl_code run_on(pawl_engine *e, cached_run *r, const pawl_run_info *info
     if (input != NULL) {
         rc = info->dedupe_key == NULL && pawl_state_next(r->st) == PAWL_INTERRUPTED ? drive(e, r, &again, err) : PAWL_IGNORED;
         if (rc != PAWL_IGNORED)
-            return rc;              /* it waited for input: the next turn (G13) */
+            return rc;              /* the run waited for input: the input starts the next turn (G13) */
         if ((rc = same_input(e, r, input, err)) != PAWL_OK)
             return run_release(e, r, NULL), rc;
     }
@@ -223,7 +226,7 @@ static bool machine_keeps(const pawl_machine *m)
 
 typedef struct last_run { char id[RUN_BYTES_MAX + 1]; uint64_t no; size_t seen; } last_run;
 
-/* Child runs stand in the context of their parent, and carry nothing on. */
+/* Remembers a run that is no child: a child is in the context of its parent, and its channels are not carried over. */
 static bool see_last(void *ctx, const pawl_head *head)
 {
     last_run *l = ctx;
@@ -235,7 +238,7 @@ static bool see_last(void *ctx, const pawl_head *head)
     return *l->id == '\0';
 }
 
-/* The run of this context that was begun last of those that were completed; *last NULL: there is none. */
+/* The newest completed run of this context; *last NULL: none. */
 static pawl_code context_last(pawl_engine *e, const char *context, cached_run **last, pawl_err *err)
 {
     pawl_filter f = { .context = context, .status = 1 + PAWL_COMPLETED, .limit = LAST_PAGE };
@@ -254,12 +257,12 @@ static pawl_code context_last(pawl_engine *e, const char *context, cached_run **
     if (rc != PAWL_OK || *l.id == '\0')
         return rc;
     *last = run_look(e, l.id, &why);
-    if (*last == NULL && why.code != PAWL_GONE)     /* it may have been removed just now */
+    if (*last == NULL && why.code != PAWL_GONE)     /* GONE: another process has just removed the run */
         return fail(err, why.code < 0 ? why.code : PAWL_NOMEM, "%s", why.text);
     return PAWL_OK;
 }
 
-/* As its machine begins; channels that the context keeps, as they were at the end of its last run. */
+/* Makes the first state of a run. Channels with `keep` have the values of the last run of the context. */
 static pawl_code state_made(pawl_engine *e, const pawl_run_info *given, pawl_run_info *info, pawl_state **st, pawl_err *err)
 {
     const size_t limit = e->step->blobs.limit;
@@ -273,14 +276,14 @@ static pawl_code state_made(pawl_engine *e, const pawl_run_info *given, pawl_run
         rc = context_last(e, info->context, &last, err);
     if (rc != PAWL_OK || last == NULL)
         return rc != PAWL_OK ? rc : pawl_state_new(e->m, info, 0, NULL, st, err);
-    pawl_step_blobs(e->step, 0);        /* its base is one write: nothing may stand beside it yet */
+    pawl_step_blobs(e->step, 0);        /* the base must not refer to blobs, since it is stored with one write */
     rc = pawl_state_carry(last->st, e->m, info, e->step, st, err);
     e->step->blobs.limit = limit;
     run_keep_released(e, last);
     return rc;
 }
 
-/* Its start is folded once, and stored with its base: what is refused leaves nothing behind. PAWL_CONFLICT: somebody was faster. */
+/* Folds the start and stores it together with the base, so that a refused start leaves no run. PAWL_CONFLICT: another process was faster. */
 static pawl_code run_start(pawl_engine *e, cached_run *r, const pawl_run_info *given, const char *input, pawl_err *err)
 {
     pawl_run_info info;
@@ -312,7 +315,7 @@ pawl_code pawl_run_with(pawl_engine *e, const pawl_run_info *given, const char *
         if (run_is_gone(r))
             run_drop_state(e, r);
         rc = r->st != NULL || is_there(e, info.id) ? run_on(e, r, &info, input, &why) : PAWL_GONE;
-        if (rc == PAWL_GONE) {      /* or it is over, and was not to be kept */
+        if (rc == PAWL_GONE) {      /* no such run, or a finished one whose retention has passed */
             why = (pawl_err){ PAWL_OK, "" };
             rc = run_start(e, r, &info, input, &why);
             if (rc == PAWL_CONFLICT && tries == 0)
@@ -359,7 +362,7 @@ static bool asks_input(pawl_engine *e, pawl_state *st)
     return false;
 }
 
-/* It is there: its start was not left, or not taken yet; it waits for input; or there is nothing to be done. */
+/* Continues a run that exists. Its start may not be delivered or not be taken yet, or the run waits for input; else there is nothing to do. */
 static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char *input, pawl_err *err)
 {
     cached_run *r = run_look(e, info->id, err);
@@ -370,7 +373,7 @@ static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char 
     if (r == NULL)
         return code_before(err);
     if (run_is_retired(e, r) && !run_is_gone(r)) {
-        rc = run_hold(e, r, NULL);     /* and it is removed */
+        rc = run_hold(e, r, NULL);     /* removes a run whose retention has passed */
         if (rc == PAWL_OK)
             rc = run_release(e, r, NULL);
     }
@@ -392,7 +395,7 @@ static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char 
     return leave_for(e, info->id, PAWL_DELIVER_INPUT, id, input, err);
 }
 
-/* The store has its base and its start, or nothing of it. What the machine refuses is not begun. */
+/* Stores the base together with a delivery of the start. A start that the machine refuses creates no run. */
 static pawl_code run_leave(pawl_engine *e, const pawl_run_info *given, const char *input, pawl_err *err)
 {
     pawl_delivery start = { .id = "start", .kind = PAWL_DELIVER_START };
@@ -433,7 +436,7 @@ pawl_code pawl_begin_with(pawl_engine *e, const pawl_run_info *given, const char
             rc = begin_on(e, &info, input, &why);
         }
         if (rc == PAWL_GONE && tries == 0)
-            continue;               /* it was over, and was not to be kept */
+            continue;               /* a finished run was removed: create it again */
         if (why.code != PAWL_OK)
             fail(err, why.code, "%s", why.text);
         break;

@@ -1,7 +1,7 @@
-/* cached_run.c - the states of a cached run and of its lease as tables, their movers, and how a run is found.
+/* cached_run.c - the states of a cached run and of its lease as tables, their movers, and the search for a run.
  *
- * Called on the driving thread. The lease thread goes through the table of cached runs under the engine's lock, so that table and each lease are
- * changed under it. Invariants, checked after each move: R1 and R2 below, and S2: one fence, that of the lease. */
+ * Called on the driving thread. The lease thread reads the table of cached runs and their leases under the engine's lock, so both change only
+ * under that lock. Invariants, checked after each move: R1 and R2 below, and S2: the fence is that of the lease. */
 #include "engine/run/run.h"
 
 #include <string.h>

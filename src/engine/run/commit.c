@@ -1,7 +1,7 @@
-/* commit.c - what was folded is stored: many runs in one transaction (E3).
+/* commit.c - stores folded lines: many runs in one transaction (E3).
  *
  * Called by flush_policy.c, deliveries.c, drive.c, cancel.c and the scheduler, on the driving thread; the store is used, and a lease is released,
- * under the engine's lock. Invariant: when a commit fails, the state is thrown away with what was folded, and loaded again when it is
+ * under the engine's lock. Invariant: when a commit fails, the cached state is dropped together with the folded lines, and loaded again when
  * needed. */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* A snapshot of the state after the lines of this commit. It is a cache: when it cannot be made, a later commit makes one. */
+/* Makes a snapshot of the state after the lines of this commit. A snapshot is a cache: without memory a later commit makes one. */
 static void snapshot_take(pawl_engine *e, cached_run *r)
 {
     pawl_bytes bytes;
@@ -72,11 +72,11 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     counts_committed(r, a);
     outbox_stored(e, r);
     if (state_canceling(r->st))
-        outbox_stop_unstarted(r);       /* the cancel is stored: no attempt begins from here on (E10) */
-    outbox_drop_leftovers(e, r, pawl_state_next(r->st));     /* the run may be released now: children that lost a race are canceled here */
+        outbox_stop_unstarted(r);       /* the cancel is stored: no attempt starts from here on (E10) */
+    outbox_drop_leftovers(e, r, pawl_state_next(r->st));     /* cancels children that lost a race, since the run may be released now */
 }
 
-/* The append failed, and may have released these leases all the same: no handler begins under them until the store has renewed them (S2). */
+/* A failed append may have released these leases all the same: no handler starts until the store has renewed them (S2). */
 static void leases_doubt(pawl_engine *e, cached_run **runs, const pawl_append *all, size_t n)
 {
     for (size_t i = 0; i < n && !BROKEN(BROKEN_LEASE_UNSURE); i++)
@@ -86,7 +86,7 @@ static void leases_doubt(pawl_engine *e, cached_run **runs, const pawl_append *a
         }
 }
 
-/* The lease moves under the same lock as the append: the lease thread must not take a released lease for a lost one. */
+/* Appends and moves the leases under one lock, since the lease thread must not mistake a released lease for a lost one. */
 static pawl_code append_all(pawl_engine *e, cached_run **runs, pawl_append *all, size_t n, pawl_err *err)
 {
     pawl_code rc;
@@ -102,7 +102,7 @@ static pawl_code append_all(pawl_engine *e, cached_run **runs, pawl_append *all,
     return rc;
 }
 
-/* The store failed, and may have the run all the same, with a lease of this engine: nobody would renew or release that. */
+/* A failed create may have stored the run all the same, with a lease that no engine renews: claims the run and releases it. */
 static void lease_in_doubt(pawl_engine *e, cached_run *r)
 {
     pawl_claim one;
@@ -112,8 +112,8 @@ static void lease_in_doubt(pawl_engine *e, cached_run *r)
         (void)run_release(e, r, NULL);
 }
 
-/* Nobody holds the run, or it is not in the store yet: it is claimed with these lines, and with its base. No engine has begun an attempt of a command
- * that is open now (E13). */
+/* Stores the lines and claims the run in one transaction; a new run with its base. The run is new or at rest, so no engine has started an attempt of
+ * an open command (E13). */
 static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl_err *err)
 {
     pawl_beginning with = { .owner = e->owner, .ttl_ms = e->ttl_ms, .fence = r->rest_fence, .first = a };
@@ -133,8 +133,8 @@ static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl
     return rc;
 }
 
-/* Stores all runs in one transaction. Returns PAWL_OK or the first error; the state of each run that was not stored is thrown away. `creates`:
- * the one run is not in the store yet. One that was at rest is claimed. */
+/* Stores all runs in one transaction. Returns PAWL_OK or the first error; drops the state of each run that was not stored. `creates`: the only run
+ * is not in the store yet. A run at rest is claimed in the same transaction. */
 static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, bool creates, pawl_err *err)
 {
     pawl_append few[4], *all = few;
@@ -203,6 +203,6 @@ pawl_code run_park(pawl_engine *e, cached_run *r, const char *reason, pawl_err *
     if (r->fence != 0)
         rc = append_all(e, &r, &a, 1, err);
     if (rc == PAWL_OK && a.rc != PAWL_OK && r->fence != 0)
-        run_lease_lost(e, r);        /* another engine holds the run, and deals with it */
+        run_lease_lost(e, r);        /* another engine has the lease, and parks the run itself */
     return rc;
 }

@@ -1,4 +1,4 @@
-/* dead_owner.c - leases of dead processes of this machine are released: no engine waits for their end (S2).
+/* dead_owner.c - releases the leases of dead processes of this machine, so that no engine waits for their end (S2).
  *
  * Called by pawl_work() every BURY_MS, on the driving thread; the store is used under the engine's lock. */
 #include "engine/run/run.h"
@@ -13,8 +13,8 @@ typedef struct reclaim {
     arena mem;
     pawl_hold holds[PAGE];
     size_t n, seen;
-    uint64_t last;              /* the number of the run that was seen last */
-    char owner[OWNER_BYTES];    /* the owner of that run, and whether it is dead: one owner mostly holds many */
+    uint64_t last;              /* the number of the last run that was visited */
+    char owner[OWNER_BYTES];    /* the owner of that run and whether it is dead, since one owner mostly has many runs */
     bool dead;
 } reclaim;
 

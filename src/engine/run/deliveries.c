@@ -1,7 +1,7 @@
-/* deliveries.c - the deliveries of a run are folded, in the order of its mailbox (E16).
+/* deliveries.c - folds the deliveries of a run, in the order of its mailbox (E16).
  *
  * Called by drive.c and by the scheduler on the driving thread; the mailbox is read under the engine's lock. Invariant: a delivery is removed in the
- * transaction that stores what it led to. */
+ * transaction that stores the lines that it led to. */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 #include "engine/run/delivery.h"
@@ -39,8 +39,8 @@ pawl_code open_commands_known(pawl_engine *e, cached_run *r, pawl_err *err)
     return r->commands_moved && r->st->commands > 0 ? outbox_reconcile(e, r, NULL, err) : PAWL_OK;
 }
 
-/* A delivery that is taken or ignored is removed by the commit. It stays in the mailbox when it is a signal that no wait expects yet, or when the
- * machine cannot take it now. */
+/* Feeds one delivery. The next commit removes a delivery that was taken or ignored. It stays in the mailbox when it is a signal that no wait expects
+ * yet, or when the machine cannot take it now. */
 static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_delivery *d, pawl_err *err)
 {
     const pawl_event ev = event_from_delivery(d);
@@ -56,7 +56,7 @@ static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_deliver
     if (rc == PAWL_OK)
         rc = run_feed(e, r, &ev, &why);
     if (rc == PAWL_CONFLICT && r->st != NULL && d->kind == PAWL_DELIVER_ANSWER && run_fits(r))
-        rc = PAWL_IGNORED;              /* the wait was answered before: the run goes on (W3) */
+        rc = PAWL_IGNORED;              /* the wait was answered before, so this answer is ignored (W3) */
     if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_CORRUPT || rc == PAWL_CONFLICT || r->st == NULL)
         return fail(err, rc, "%s", why.text);
     if (d->kind == PAWL_DELIVER_RECEIPT)
@@ -73,7 +73,7 @@ static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_deliver
     return PAWL_OK;
 }
 
-/* An update of Pawl's own channels, such as "@mode", is taken first: it holds for the other deliveries, too. */
+/* An update of Pawl's own channels, such as "@mode", is taken before the other deliveries, because it applies to them too. */
 static bool is_setting(const pawl_delivery *d)
 {
     return d->kind == PAWL_DELIVER_UPDATE && d->value.size > 3 && memcmp(d->value.data, "{\"@", 3) == 0;
@@ -87,7 +87,7 @@ pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err)
     return rc < 0 ? rc : PAWL_OK;
 }
 
-/* Before its start a run takes a start and a cancel only; the others stay in the mailbox. */
+/* Before its start a run takes only a start and a cancel; other deliveries stay in the mailbox. */
 static bool too_early(const cached_run *r, const pawl_delivery *d)
 {
     return r->st != NULL && pawl_state_status(r->st) == PAWL_SUBMITTED && d->kind != PAWL_DELIVER_START && d->kind != PAWL_DELIVER_CANCEL;
@@ -118,7 +118,7 @@ pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err)
     pawl_code rc;
 
     if (r->mailbox == MAILBOX_EMPTY || (r->mailbox == MAILBOX_EMPTY_AT_APPEND && pawl_state_next(r->st) == PAWL_OK)) {
-        mailbox_move(r, MAILBOX_UNREAD);        /* the next step reads it again */
+        mailbox_move(r, MAILBOX_UNREAD);        /* the next step reads the mailbox again */
         return PAWL_OK;
     }
     if (!run_fits(r))

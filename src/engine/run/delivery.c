@@ -1,4 +1,4 @@
-/* delivery.c - which event a delivery becomes, and the other way round. Pure; any thread. */
+/* delivery.c - converts between events and deliveries. Pure; any thread. */
 #include "engine/run/delivery.h"
 
 #include <string.h>
@@ -6,8 +6,8 @@
 typedef struct delivery_row {
     pawl_delivery_kind delivery;
     pawl_event_kind event;
-    bool sent;                  /* an engine that does not hold the run may deliver the event; START comes from begin.c and child.c */
-    bool by_name;               /* the delivery's name is the event's name, else its id */
+    bool sent;                  /* an engine without the lease may deliver the event; only begin.c and child.c deliver START */
+    bool by_name;               /* the delivery's name is the event's name, else the event's id */
 } delivery_row;
 
 static const delivery_row rows[] = {

@@ -1,7 +1,7 @@
-/* drive.c - one run is driven: an event comes in, and what follows is done until nothing is left to do.
+/* drive.c - drives one run: feeds an event, then steps the machine and performs commands until nothing is left to do.
  *
- * Called by engine.c and begin.c on the driving thread, without a lock. Invariant: what an event led to is stored before the call returns, and the
- * run is either released, or held for what still runs. */
+ * Called by engine.c and begin.c on the driving thread, without a lock. Invariant: before the call returns, all lines that the event led to are
+ * stored, and the run is released, or its lease is kept for attempts that still run. */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
@@ -16,8 +16,9 @@ static pawl_code feed_one(pawl_engine *e, cached_run *r, const pawl_event *ev, p
     return rc == PAWL_OK ? next : rc;
 }
 
-/* All receipts that the machine waited for were folded: the step that they lead to is pure, and is stored with them in one commit (E2). Not a receipt of
- * class once: were it lost, a person would be asked about a command that was performed. Nor where steps are gathered (G9): it would be held back. */
+/* Whether the next step can be stored with the receipts before it in one commit (E2): all receipts that the machine waited for are folded, and the
+ * step is pure. Not for a receipt of class once, whose loss would make a person decide about a command that was performed. Not when steps are
+ * gathered (G9), since the receipt would wait in memory. */
 static bool step_is_due(const pawl_engine *e, const cached_run *r)
 {
     if (e->durability != PAWL_DURABLE_SYNC || r->st == NULL || r->fence == 0 || r->sql != NULL || r->ntaken > 0 || pawl_state_next(r->st) != PAWL_OK)
@@ -28,7 +29,7 @@ static bool step_is_due(const pawl_engine *e, const cached_run *r)
     return true;
 }
 
-/* Does one thing for the run. *next: the status of the machine before it; *did: there may be more to do. */
+/* Makes one step for the run. *next: the state of the machine before the step; *did: there may be more to do. */
 static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool *did, pawl_err *err)
 {
     pawl_event tick = { .kind = PAWL_EV_TICK };
@@ -64,7 +65,7 @@ static pawl_code drive_once(pawl_engine *e, cached_run *r, pawl_code *next, bool
     return rc < 0 ? rc : store_as_due(e, r, err);
 }
 
-/* The store has the run parked, and it could be driven: a commit says so, unless an earlier one did. */
+/* The store has the run as parked, but this engine could drive it: a commit clears that, unless an earlier one did. */
 static pawl_code unpark(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     return r->head == HEAD_PARKED && r->fence != 0 && r->st != NULL && run_fits(r) ? runs_commit(e, &r, 1, false, err) : PAWL_OK;
@@ -81,7 +82,7 @@ pawl_code drive_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_e
     return why->code == PAWL_OK ? rc : fail(err, rc, "%s", why->text);
 }
 
-/* While the engine drains, a run is driven on for the attempts that still run. */
+/* While the engine drains, a run is driven only for attempts that still run. */
 static bool goes_on(const pawl_engine *e, const cached_run *r)
 {
     return !e->stopping && !(e->draining && outbox_tree_idle(e, r));
@@ -108,12 +109,12 @@ static pawl_code event_take(pawl_engine *e, cached_run *r, const pawl_event *fir
     if ((rc = cancel_again(e, r, &ev, err)) == PAWL_OK && (rc = answer_in_time(e, r, &ev, err)) == PAWL_OK)
         rc = feed_one(e, r, &ev, err);
     if (rc == PAWL_IGNORED && r->nlines > 0)
-        rc = runs_commit(e, &r, 1, false, err);    /* outbox_end_all() has fed receipts, and the last one ended the run */
+        rc = runs_commit(e, &r, 1, false, err);    /* outbox_end_all() has fed receipts, and the last receipt ended the run */
     return rc;
 }
 
-/* An event to a run that nobody holds, of which the state is known here: claimed and stored in one transaction. *took false: another engine was faster,
- * or the run is not at rest, and nothing has happened. */
+/* Takes an event for a run at rest whose state is cached: claims the run and stores the lines in one transaction. *took false: nothing has changed,
+ * because the run is not at rest or another engine was faster. */
 static pawl_code event_take_at_rest(pawl_engine *e, cached_run *r, const pawl_event *first, bool *took, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -150,7 +151,7 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
     }
     while (rc >= 0 && did && goes_on(e, r)) {
         if (r->fence == 0 && r->st != NULL && !has_deliveries(e, r)) {
-            *next = pawl_state_next(r->st);     /* the commit released it: it is over, or a person is asked */
+            *next = pawl_state_next(r->st);     /* the commit released the run: it has ended, or waits for a person */
             return PAWL_OK;
         }
         if ((rc = run_hold(e, r, err)) == PAWL_HELD && (first != NULL || stored)) {
@@ -162,7 +163,7 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
             rc = drive_once(e, r, next, &did, err);
     }
     if (rc >= 0)
-        rc = store_all(e, r, err);      /* the caller may read the state now */
+        rc = store_all(e, r, err);      /* the caller may read the state from the store now */
     else
         (void)store_all(e, r, NULL);
     if (rc >= 0)

@@ -1,8 +1,8 @@
-/* flush_policy.c - when what was folded is stored (G9).
+/* flush_policy.c - decides when folded lines are stored (G9).
  *
- * Called by drive.c, dispatch.c, dispatch_wait.c and the scheduler, on the driving thread, without a lock. Invariant: in every mode a line is stored
- * before anyone acts on it or sees it. Lines that only the machine goes on with may be gathered: a crash takes away a suffix that had no effect, and
- * the same steps are made again. */
+ * Called by drive.c, dispatch.c, dispatch_wait.c and the scheduler, on the driving thread, without a lock. Invariant: in every durability mode a line
+ * is stored before a command, a reader or another run can depend on it. Other lines may be gathered: a crash loses only steps without an outside
+ * effect, and the machine makes the same steps again. */
 #include "engine/run/run.h"
 
 #include <string.h>
@@ -24,14 +24,14 @@ static bool see_other(void *ctx, const frame *f, const task *tk, const char *pat
 
     (void)f, (void)tk, (void)path, (void)n;
     if (c->kind == CALL_ASK)
-        return true;            /* stored as soon as it was asked */
+        return true;            /* a question was stored when it was asked */
     step_reset(o->e->look);
     cls = c->kind == CALL_CALL ? pawl_value_string(spec_get(o->e->look, c, "class")) : NULL;
     o->any = cls == NULL || strcmp(cls, pawl_class_name(PAWL_PURE)) != 0;
     return !o->any;
 }
 
-/* Nothing is open but commands that may be performed again as if they never were. */
+/* Whether every open command may be performed again without any difference. */
 static bool only_pure(pawl_engine *e, const cached_run *r)
 {
     others o = { .e = e };
@@ -59,7 +59,7 @@ pawl_code store_as_due(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     if (!store_due(e, r)) {
         if (r->nlines > 0)
-            renewal_begin(e);    /* nothing is appended for a while */
+            renewal_begin(e);    /* no append renews the leases for a while, so the lease thread must */
         return PAWL_OK;
     }
     return runs_commit(e, &r, 1, false, err);

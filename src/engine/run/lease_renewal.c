@@ -1,11 +1,11 @@
-/* lease_renewal.c - a thread that renews the leases, and reads the mailbox while the driving thread is in a handler.
+/* lease_renewal.c - the lease thread: renews the leases, and reads the mailbox while the driving thread is in a handler.
  *
- * Owns the thread, its condition and `leases_until_ms`. All that it reads and writes of the engine is under the engine's lock, but for atomics.
- * Invariant: `leases_until_ms` is never later than the end of a lease that this engine holds (S2). */
+ * Owns the thread, its condition and `leases_until_ms`. The thread reads and writes members of the engine under the engine's lock, except atomics.
+ * Invariant: `leases_until_ms` is never later than the end of a lease that this engine has (S2). */
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
 
-enum { LOOK_MS = 20, AWAKE_MS = 1000 };         /* for so long after a handler it need not be woken for the next */
+enum { LOOK_MS = 20, AWAKE_MS = 1000 };         /* for AWAKE_MS after a handler the thread need not be woken for the next one */
 
 struct lease_renewal {
     pawl_engine *e;
@@ -13,7 +13,7 @@ struct lease_renewal {
     pthread_cond_t wake;
     bool over, dozing;
     outbox_entry *here;               /* the entry whose handler runs on the driving thread */
-    int64_t here_ms;            /* since when, by the steady clock; of the last one when there is none */
+    int64_t here_ms;            /* start of that handler by the steady clock; without a handler, of the last one */
     int64_t beat_ms;
     unsigned long beats;
     uint64_t heard;             /* version of the store when the mailbox was read */
@@ -23,7 +23,7 @@ struct lease_renewal {
 
 enum { RENEW_AT_ONCE = 64 };
 
-/* PAWL_OK; PAWL_FENCED: one of them was lost; else the store does not answer. */
+/* Renews some leases. PAWL_FENCED: one was lost; another error: the store does not answer. */
 static pawl_code renew_some(pawl_engine *e, cached_run **runs, pawl_hold *holds, size_t n, int64_t now)
 {
     pawl_code rc = n == 0 ? PAWL_OK : e->store->verbs->renew(e->store, e->ttl_ms, holds, n, NULL);
@@ -32,14 +32,14 @@ static pawl_code renew_some(pawl_engine *e, cached_run **runs, pawl_hold *holds,
     for (size_t i = 0; i < n; i++)
         if (rc == PAWL_OK && holds[i].rc == PAWL_OK)
             runs[i]->lease_ms = now + e->ttl_ms;
-        else if (rc == PAWL_OK || runs[i]->lease_ms <= now)     /* when the store is not there: another time, while the lease lasts */
-            runs[i]->lease_lost = lost = true;  /* the driving thread sees it before anything leaves */
+        else if (rc == PAWL_OK || runs[i]->lease_ms <= now)     /* after an error of the store, try again while the lease lasts */
+            runs[i]->lease_lost = lost = true;  /* the driving thread checks the flag before commands leave */
     return lost ? PAWL_FENCED : rc;
 }
 
-/* Under e->lock. After it each lease has two thirds of its time left, or no handler begins until leases_check() has stopped
- * what waits for a thread under the lease that was lost: the renewal of the others alone does not make them valid again. The time is
- * read before the store is asked: what the call takes is the lease's. */
+/* Renews all leases; under e->lock. Afterwards each lease has two thirds of its time left. When one was lost, no handler starts until leases_check()
+ * has stopped the attempts that wait for a thread under that lease; renewing the other leases does not change that. The time is read before the
+ * call of the store, so the duration of the call shortens the lease on this side. */
 static void renew_all(pawl_engine *e)
 {
     const int64_t began = steady_of(e);
@@ -67,7 +67,7 @@ static void renew_all(pawl_engine *e)
     if (first == PAWL_OK && !e->lease_loss)
         e->leases_until_ms = began + e->ttl_ms - e->ttl_ms / 3;
     else if (first == PAWL_FENCED)
-        e->leases_until_ms = 0; /* else they are valid for as long as they were */
+        e->leases_until_ms = 0; /* another error: the leases stay valid as long as before */
 }
 
 bool leases_valid(const pawl_engine *e)
@@ -80,7 +80,7 @@ void leases_check(pawl_engine *e)
     if (leases_valid(e))
         return;
     pthread_mutex_lock(&e->lock);
-    e->lease_loss = false;      /* first: one that is lost from here on is seen the next time */
+    e->lease_loss = false;      /* cleared first, so that a loss from here on is seen by the next check */
     pthread_mutex_unlock(&e->lock);
     for (size_t i = 0; i < RUN_SLOTS; i++)
         for (cached_run *r = e->runs[i]; r != NULL; r = r->next)
@@ -113,7 +113,7 @@ static bool silent(lease_renewal *k, const outbox_entry *entry, int64_t now)
     return entry_limits(entry)->heartbeat_ms > 0 && now - k->beat_ms > entry_limits(entry)->heartbeat_ms;
 }
 
-/* The driving thread is in the handler, so that only this thread can stop it (E10, S2). */
+/* Stops a handler on the driving thread when a cancel, an interrupt or a lost lease requires so: only this thread can (E10, S2). */
 static void listen_here(lease_renewal *k, int64_t now)
 {
     outbox_entry *entry = k->here;
@@ -139,7 +139,7 @@ static void listen_here(lease_renewal *k, int64_t now)
     if (v->deliveries(k->e->store, r->id, see_cancel, &c, NULL) == PAWL_OK)
         k->heard = version;
     if (c.off)
-        entry_stop_here(entry, NULL, false);    /* its receipt is folded after the cancel or the interrupt */
+        entry_stop_here(entry, NULL, false);    /* the driving thread folds its receipt after the cancel or the interrupt */
 }
 
 static void *keep(void *arg)
@@ -190,13 +190,13 @@ void renewal_begin(pawl_engine *e)
 {
     lease_renewal *k = e->lease_renewal != NULL || e->drawn != NULL ? NULL : mem_new(&e->alloc, sizeof *k);
 
-    if (e->drawn != NULL) {     /* no thread: leases that are due are renewed before a handler is called */
+    if (e->drawn != NULL) {     /* a simulation has no thread: leases_check() renews due leases before a handler is called */
         pthread_mutex_lock(&e->lock);
         renew_all(e);
         pthread_mutex_unlock(&e->lock);
     }
     if (k == NULL)
-        return;                 /* without one a lease may run out under a long effect: the fence finds it */
+        return;                 /* without the thread a lease may run out during a long effect; the fence then refuses the write */
     k->e = e;
     cond_begin(&k->wake);
     if (pthread_create(&k->thread, NULL, keep, k) == 0) {

@@ -1,7 +1,7 @@
-/* look.c - a run is looked at without being held: its state, a channel, the reason of its end, the id of one of its waits.
+/* look.c - queries of a run without its lease: its state, a channel, the reason of its end, the id of one of its waits.
  *
- * Called on the driving thread; the store is used under the engine's lock. Invariant: what is shown is the state as the store has it, or, of a run
- * that this engine holds, as it was folded here. */
+ * Called on the driving thread; the store is used under the engine's lock. Invariant: the result is the stored state, or, for a run that this
+ * engine has claimed, the state with the lines folded here. */
 #include "engine/run/run.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ uint64_t run_next_seq(pawl_engine *e, const char *run)
     return r->seq + 1;
 }
 
-/* The head of a run that this engine does not hold, and has the state of. */
+/* Keeps the head of a run whose state is cached without a lease. */
 static void head_seen(cached_run *r, const pawl_head *head, uint64_t version)
 {
     const bool known = r->head != HEAD_UNSURE && head->parked == NULL;
@@ -58,7 +58,7 @@ static void head_seen(cached_run *r, const pawl_head *head, uint64_t version)
     r->wake_ms = head->wake_ms;
 }
 
-/* What is known of it here, or in the store: to look at, without holding it. */
+/* The cached run with an up-to-date state, loaded when needed, without a lease. */
 cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
 {
     cached_run *r;
@@ -75,9 +75,9 @@ cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
     rc = r->fence != 0 || same ? PAWL_OK : e->store->verbs->head(e->store, run, &head, err);
     pthread_mutex_unlock(&e->lock);
     if (same)
-        return run_load(e, r, err) == PAWL_OK ? r : NULL;      /* its machine may have come since */
+        return run_load(e, r, err) == PAWL_OK ? r : NULL;      /* the machine may have been added since */
     if (rc == PAWL_GONE && run_is_gone(r))
-        return r;               /* it was not to be kept: as it was at its end */
+        return r;               /* removed because its retention has passed: the last state */
     if (rc != PAWL_OK)
         return NULL;
     if (r->fence == 0 && r->st != NULL && ((head.fence != r->last_fence && !run_loaded_under(r, head.fence)) || head.seq != r->seq))
@@ -97,7 +97,7 @@ void run_look_by(pawl_engine *e, const char *run, const run_seen *seen)
     cached_run *r;
 
     if (run_known(e, run, &r, NULL) != PAWL_OK || r->fence != 0 || r->st != NULL || run_is_gone(r) || run_load_by(e, r, seen) != PAWL_OK)
-        return;                 /* whoever looks at it reads it, and gets the error */
+        return;                 /* the next query loads the run itself, and reports the error */
     r->loaded_fence = seen->head.owner == NULL ? seen->head.fence : 0;
     head_seen(r, &seen->head, seen->version);
 }
@@ -119,12 +119,12 @@ pawl_code pawl_run_loader(pawl_engine *e, const char *run, pawl_loader *loader, 
     *loader = (pawl_loader){ .ctx = NULL };
     if (rc != PAWL_OK)
         return rc;
-    r->shown = true;        /* it stays */
+    r->shown = true;        /* keeps the cached run, since the loader points to it */
     *loader = (pawl_loader){ .blob = loader_blob, .ctx = r };
     return PAWL_OK;
 }
 
-/* In the engine's own buffer: a string itself, any other value as JSON. */
+/* A string itself; any other value as JSON, in the engine's buffer. */
 static const char *value_shown(pawl_engine *e, const pawl_value *v)
 {
     if (v == NULL)
@@ -153,7 +153,7 @@ const char *pawl_run_reason(pawl_engine *e, const char *run)
 
 /* ---- the id of a wait -------------------------------------------------------------------------------------------- */
 
-/* RUN~LIFE/... */
+/* Whether `wait` is a full id, RUN~LIFE/... */
 static bool is_id_of(const char *run, const char *wait)
 {
     size_t n = strlen(run);
@@ -161,7 +161,7 @@ static bool is_id_of(const char *run, const char *wait)
     return wait != NULL && strncmp(wait, run, n) == 0 && wait[n] == '~' && strchr(wait + n, '/') != NULL;
 }
 
-/* As the kernel takes it: the rest of an id, a very slot, else the end of a slot, or a node. */
+/* Matches as the kernel does: the local part of an id or the whole slot (*very); else the end of a slot, or the node. */
 static bool wait_is_meant(const pawl_wait *w, const char *want, bool *very)
 {
     size_t n = w->slot != NULL ? strlen(w->slot) : 0, m = want != NULL ? strlen(want) : 0;

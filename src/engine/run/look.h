@@ -1,4 +1,4 @@
-/* look.h - what a program that shares its store's handle with an engine asks of a run that the engine has looked at. */
+/* look.h - queries of a run without its lease, for programs that share the store's handle with an engine. On the driving thread. */
 #ifndef ENGINE_LOOK_H
 #define ENGINE_LOOK_H
 
@@ -6,17 +6,17 @@
 #include "pawl/engine.h"
 #include "pawl/store_verbs.h"
 
-/* A run as the engine's store had it at one moment: what the verb look gave for a load. */
+/* A run as the store had it at one moment: the result of the store's verb look. */
 typedef struct run_seen {
-    buf base, snapshot, lines;  /* each line behind the base and the snapshot with its newline */
+    buf base, snapshot, lines;  /* lines: those after the base and the snapshot, each with its newline */
     uint64_t base_seq, version;
-    pawl_head head;             /* of its texts only whether `owner` and `parked` are there */
+    pawl_head head;             /* of its texts, only whether `owner` and `parked` are NULL is valid */
 } run_seen;
-/* The run is looked at by that, and not read again while nobody writes. Copied; a run that is known here already stays as it is. */
+/* Loads the run from `seen` (copied), so that it is not read again while no process writes. A run that is cached with a state stays as it is. */
 void run_look_by(pawl_engine *e, const char *run, const run_seen *seen);
-/* Nobody held the run when it was looked at here, and nobody has written since: no table is read. False: that is not known. */
+/* True: no engine had the run's lease at the last look, and no process has written since. Reads no table. False: unknown. */
 bool run_is_free(pawl_engine *e, const char *run);
-/* The number of the run's next entry, if nobody has written since it was looked at here, and no record follows its newest entry. 0: that is not known. */
+/* The number of the run's next entry, when no process has written since the last look and no task record follows the newest entry. 0: unknown. */
 uint64_t run_next_seq(pawl_engine *e, const char *run);
 
 #endif

@@ -1,7 +1,7 @@
-/* owner.c - under what name an engine holds runs, and whether the process of such a name is dead (S2).
+/* owner.c - the name of an engine in its leases, and whether the process of such a name is dead (S2).
  *
- * Called on any thread, without a lock: it reads the system and keeps nothing. In a file of its own, for the system's headers have names that the
- * kernel has, too.
+ * Called on any thread, without a lock: reads the system and keeps no state. A file of its own, because the system's headers have names that the
+ * kernel has too.
  *
  * Invariant: a process is called dead only when its name says that it was of this host, this boot and this PID namespace, and no process has
  * its number now. A number of another namespace, as of another container with the same host name, says nothing here. */
@@ -41,7 +41,7 @@ static bool boot_id(char boot[static BOOT_BYTES])
     return n > 0;
 }
 
-/* In which process numbers mean what they mean here: "BOOT.NAMESPACE"; "": the system does not say. */
+/* "BOOT.NAMESPACE", in which a process number is valid; "": the system does not provide it. */
 static void pid_space(char space[static SPACE_BYTES])
 {
     char boot[BOOT_BYTES];
@@ -61,7 +61,7 @@ void owner_name(char *out, size_t size, uint64_t number)
     snprintf(out, size, "%s:%ld:%08llx:%s", host, (long)getpid(), (unsigned long long)(number >> 32), space);
 }
 
-/* A dead process that its parent has not waited for: kill() still finds it. Without /proc it counts as alive. */
+/* Whether the process is a zombie, which kill() still finds. Without /proc it counts as alive. */
 static bool is_zombie(long pid)
 {
     char path[48], line[256];
@@ -75,11 +75,11 @@ static bool is_zombie(long pid)
     n = fread(line, 1, sizeof line - 1, f);
     fclose(f);
     line[n] = '\0';
-    paren = strrchr(line, ')');         /* after the name, which may hold anything */
+    paren = strrchr(line, ')');         /* the name before the last ')' may contain any byte */
     return paren != NULL && (strncmp(paren, ") Z", 3) == 0 || strncmp(paren, ") X", 3) == 0);
 }
 
-/* The process number in `owner`; 0: it is of another host, boot or namespace, or a name of an older version, which says neither. */
+/* The process number in `owner`; 0: of another host, boot or namespace, or a name of an older version without boot and namespace. */
 static long process_here(const char *owner)
 {
     char host[HOST_BYTES], space[SPACE_BYTES];

@@ -1,6 +1,6 @@
-/* retention.c - until when a run may take, and until when it is kept when it is over.
+/* retention.c - the deadline of a run, and the end of its retention after it has ended (G10).
  *
- * Called on the driving thread. It looks at the state of a run, and changes nothing. */
+ * Called on the driving thread. Pure: reads the state of a cached run. */
 #include "engine/run/run.h"
 
 /* ---- its deadline ---------------------------------------------------------------------------- */
@@ -12,13 +12,13 @@ int64_t deadline_ms(const cached_run *r)
 
 /* ---- its end (G10) ----------------------------------------------------------------------------- */
 
-/* False: the run is not over, or is kept for ever, as is one with an unknown retention. */
+/* False: the run has not ended, or is kept for ever; an unknown retention counts as for ever. */
 static bool kept_for(const cached_run *r, int64_t *ms)
 {
     return pawl_status_terminal((pawl_status)r->st->status) && store_retention_read(r->st->retention, ms) && *ms < INT64_MAX;
 }
 
-/* By the time of its last entry, so that all agree. */
+/* Counted from the time of the last entry, so that all engines agree. */
 int64_t run_retires_ms(const cached_run *r)
 {
     int64_t ms, at = r->st->time_ms > 0 ? r->st->time_ms : 1;

@@ -1,7 +1,7 @@
-/* run_cache.c - runs are claimed, loaded and released.
+/* run_cache.c - claims, loads, caches and releases runs.
  *
- * Owns the ring of the runs that were released last. Called on the driving thread; the lease thread goes through the table of cached runs under
- * the engine's lock, so that a run is put into the table, and taken out of it, under that lock. The states are those of cached_run.c. */
+ * Owns the ring of the runs that were released last. Called on the driving thread; the lease thread reads the table of cached runs under the
+ * engine's lock, so a run is added to the table and removed from it under that lock. cached_run.c has the states. */
 #include "engine/child/child.h"
 #include "engine/run/run.h"
 #include "engine/run/owner.h"
@@ -33,14 +33,14 @@ cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err)
     buf_init(&r->cache, &e->alloc);
     buf_init(&r->blob, &e->alloc);
     buf_init(&r->outbox.received, &e->alloc);
-    pthread_mutex_lock(&e->lock);       /* the lease_renewal reads along */
+    pthread_mutex_lock(&e->lock);       /* the lease thread reads the table */
     r->next = e->runs[cached_run_slot(run)];
     e->runs[cached_run_slot(run)] = r;
     pthread_mutex_unlock(&e->lock);
     return r;
 }
 
-/* What is not stored is thrown away: the state is loaded again when it is needed (G9). Receipts of performed commands stay. */
+/* Drops the state with all lines that are not stored; the state is loaded again when needed (G9). Receipts of performed commands stay. */
 void run_drop_state(pawl_engine *e, cached_run *r)
 {
     pawl_state_free(r->st);
@@ -85,7 +85,7 @@ void run_keep_released(pawl_engine *e, cached_run *r)
         old->in_ring = false;
     if (old == NULL || old->fence != 0 || old->pass != PASS_OUT || old->shown || old->outbox.count > 0)
         return;
-    pthread_mutex_lock(&e->lock);       /* the lease_renewal goes through them */
+    pthread_mutex_lock(&e->lock);       /* the lease thread reads the table */
     for (cached_run **link = &e->runs[cached_run_slot(old->id)]; *link != NULL; link = &(*link)->next)
         if (*link == old) {
             *link = old->next;
@@ -97,7 +97,7 @@ void run_keep_released(pawl_engine *e, cached_run *r)
 
 /* ---- loaded --------------------------------------------------------------------------------------- */
 
-typedef struct loading { buf base, snapshot, lines; uint64_t base_seq; } loading;  /* gathered first: folding may ask the store for more */
+typedef struct loading { buf base, snapshot, lines; uint64_t base_seq; } loading;  /* read completely before folding, since a fold may call the store */
 
 static bool load_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
@@ -127,7 +127,7 @@ static bool cache_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes 
     return !r->cache.failed;
 }
 
-/* The lines of entry `seq` in the cache: its records, then itself. */
+/* The lines of entry `seq` in the cache: its task records, then the entry. */
 static bool cache_find(const cached_run *r, uint64_t seq, pawl_bytes *entry, pawl_bytes *records)
 {
     const char *at = r->cache.data, *end = at == NULL ? at : at + r->cache.size, *first = at;
@@ -204,7 +204,7 @@ static pawl_code lines_apply(pawl_engine *e, cached_run *r, const buf *lines, pa
     return rc;
 }
 
-/* Of its name; it may have come since. */
+/* Finds the machine by name, since it may have been added after the run was cached. */
 static void machine_choose(const pawl_engine *e, cached_run *r)
 {
     const pawl_machine *m = machine_named(e, r->st->machine);
@@ -252,7 +252,7 @@ void run_init(pawl_engine *e, cached_run *r, pawl_state *st)
     head_move(r, HEAD_KNOWN);
 }
 
-/* The journal has a newer format: it is not damaged, and left alone (K5). */
+/* A journal in a newer format is not damaged; this version leaves it alone (K5). */
 static bool is_newer(pawl_engine *e, const loading *l)
 {
     arena mem;
@@ -271,7 +271,7 @@ static bool load_tail(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes l
     return kind == PAWL_LINE_BASE || load_line(ctx, kind, seq, line);
 }
 
-/* A snapshot that cannot be used is no loss: the whole journal is folded instead (K11). What was wrong with the journal itself stays wrong. */
+/* Loads a state. When the snapshot cannot be used, folds the whole journal instead (K11); an error of the journal itself remains. */
 static pawl_code load_without_snapshot(pawl_engine *e, cached_run *r, loading *l, pawl_err *why)
 {
     pawl_code rc;
@@ -320,7 +320,7 @@ pawl_code run_load(pawl_engine *e, cached_run *r, pawl_err *err)
 
 pawl_code run_load_by(pawl_engine *e, cached_run *r, const run_seen *seen)
 {
-    loading l = { seen->base, seen->snapshot, seen->lines, seen->base_seq };    /* lent */
+    loading l = { seen->base, seen->snapshot, seen->lines, seen->base_seq };    /* the caller owns the buffers */
     pawl_code rc = state_load(e, r, &l, NULL);
 
     if (rc == PAWL_OK)
@@ -335,12 +335,12 @@ pawl_code run_load_by(pawl_engine *e, cached_run *r, const run_seen *seen)
 void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
 {
     if (head->fence_before != r->last_fence)
-        outbox_lease_lost(r);        /* another holder has counted attempts since: what is still out here must not go on under its old number (E13) */
+        outbox_lease_lost(r);        /* another holder has counted attempts since: those that still run here have an old number (E13) */
     if (run_is_gone(r))
-        run_drop_state(e, r);        /* another run of that id */
+        run_drop_state(e, r);        /* a new run with the id of a removed one */
     else if (r->st != NULL && !BROKEN(BROKEN_STALE) &&
              ((head->fence_before != r->last_fence && !run_loaded_under(r, head->fence_before)) || head->seq != r->seq))
-        run_drop_state(e, r);        /* another engine has held it since */
+        run_drop_state(e, r);        /* another engine has written since */
     r->loaded_fence = r->rest_fence = 0;
     r->last_fence = head->fence;
     lease_move(r, LEASE_HELD, head->fence);
@@ -349,7 +349,7 @@ void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
     r->head_seq = head->seq;
     r->changed_ms = head->changed_ms;
     r->mail = head->mail;
-    head_move(r, head->parked != NULL ? HEAD_PARKED : HEAD_KNOWN);      /* an append under an earlier fence is refused from here on */
+    head_move(r, head->parked != NULL ? HEAD_PARKED : HEAD_KNOWN);      /* HEAD_UNSURE ends: the store refuses an append under the earlier fence from here on */
     r->lease_lost = false;
     mailbox_move(r, MAILBOX_UNREAD);
     r->status = head->status;
@@ -357,7 +357,7 @@ void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
     r->wake_ms = head->wake_ms;
 }
 
-/* Leases of dead processes are released, and the runs claimed again. */
+/* Releases the leases of dead processes and claims these runs again. */
 static pawl_code claim_of_dead(pawl_engine *e, pawl_claim *all, size_t n, arena *mem, pawl_err *err)
 {
     const pawl_store_verbs *v = e->store->verbs;
@@ -410,7 +410,7 @@ pawl_code runs_claim(pawl_engine *e, cached_run **runs, pawl_claim *all, size_t 
     return rc;
 }
 
-/* Claimed just now. One that should not be there any more is gone with it. */
+/* Loads a run that was just claimed. Removes the run when its retention has passed. */
 pawl_code run_enter(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc = run_load(e, r, err);
@@ -453,7 +453,7 @@ static pawl_code release_some(pawl_engine *e, cached_run **runs, pawl_hold *all,
         rc = all[0].rc;
     for (size_t i = 0; i < n; i++)
         if (runs[i]->fence != 0)
-            lease_move(runs[i], LEASE_NONE, 0);         /* also after an error: these leases are not renewed any more */
+            lease_move(runs[i], LEASE_NONE, 0);         /* also after an error, since this engine stops renewing these leases */
     pthread_mutex_unlock(&e->lock);
     for (size_t i = 0, k = 0; i < n && k < held; i++)
         if (runs[i]->id == all[k].run && all[k++].rc != PAWL_OK)
@@ -461,7 +461,7 @@ static pawl_code release_some(pawl_engine *e, cached_run **runs, pawl_hold *all,
     return rc;
 }
 
-/* In one call of the store, unless there is no memory. A release that is refused: another engine holds the run. */
+/* One call of the store, or several without memory. A refused release means that another engine has the lease. */
 pawl_code runs_release(pawl_engine *e, cached_run **runs, size_t n, pawl_err *err)
 {
     pawl_hold few[4], *all = n <= sizeof few / sizeof *few ? few : mem_new(&e->alloc, n * sizeof *all);
@@ -484,7 +484,7 @@ pawl_code run_release(pawl_engine *e, cached_run *r, pawl_err *err)
     return runs_release(e, &r, 1, err);
 }
 
-/* Its last state stays readable here. When it fails, its timer in the store is due, and the engine that finds it removes it. */
+/* Removes the run from the store; its last state stays readable here. After an error the run's timer in the store is due, so an engine tries again. */
 pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc;

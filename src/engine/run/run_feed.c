@@ -1,7 +1,7 @@
-/* run_feed.c - an event is folded: its lines, blobs and waits are kept in the cached run for the next commit.
+/* run_feed.c - folds an event: its lines, blobs and waits are kept in the cached run for the next commit.
  *
- * Called by all that brings events to a run: deliveries, receipts, timers, ticks. On the driving thread, without a lock. Invariant: either the
- * event is folded and its lines, blobs and waits are all held for the commit, or the state of the run is thrown away. */
+ * Called by deliveries.c, receipt_feed.c, timers.c, drive.c, begin.c and the scheduler, on the driving thread, without a lock. Invariant: either the event is
+ * folded and its lines, blobs and waits are all kept for the commit, or the state of the run is dropped. */
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
 

@@ -1,10 +1,10 @@
-/* stream_ring.c - writes the ring: lines that were just stored, and live events, kept until the stream readers of the engine take them.
+/* stream_ring.c - writes the ring: newly stored lines and live events, for the stream readers of the engine. See stream_ring.h.
  *
- * Called by the driving thread (ring_stored, ring_attempt_*, ring_command_over) and by handlers on any thread (ring_say). Each takes the ring's lock,
+ * Called by the driving thread (ring_stored, ring_attempt_*, ring_command_over) and by handlers on any thread (ring_say). Each takes the ring's lock
  * and wakes the readers of the run under it. Invariants:
- *   R1  a line that a reader needs is never lost: what does not fit the ring is in the store.
- *   R2  a live event that does not fit is counted: the numbers of a run's live events have no gap but those.
- *   R3  a run's record and an attempt's record are freed when nothing counts them any more. */
+ *   R1  no line is lost for a reader: lines that do not fit the ring are in the store.
+ *   R2  a live event that does not fit is counted, so every gap in the numbers of a run's live events is such an event.
+ *   R3  the record of a run or of an attempt is freed when its last reference goes. */
 #include "engine/run/run.h"
 #include "engine/run/stream_ring.h"
 
@@ -31,7 +31,7 @@ static stream_ring *ring_new(pawl_engine *e, size_t events, size_t bytes)
     return h;
 }
 
-/* Under the engine's lock: two readers may open at the same time. */
+/* Takes the engine's lock, since two readers may open at the same time. */
 pawl_code ring_begin(pawl_engine *e, size_t events, size_t bytes)
 {
     stream_ring *h;
@@ -118,7 +118,7 @@ static void entry_drop_oldest(stream_ring *h)
     ring_run_release(h, t->run);
 }
 
-/* Owns t->block from here on. An entry that is larger than the ring is dropped; readers see that by their place, or by the number (R1, R2). */
+/* Takes over t->block. Drops an entry that is larger than the ring; readers notice by their place or by the number (R1, R2). */
 static void ring_put(stream_ring *h, const ring_entry *t)
 {
     if (t->block == NULL)
@@ -182,7 +182,7 @@ void ring_stored(stream_ring *h, const cached_run *r, uint64_t seq, uint64_t rec
 
 /* ---- live events ------------------------------------------------------------------------------------------------ */
 
-/* Four texts, each with its NUL: see ring_entry. */
+/* Builds the block of a live event: four texts, each with its NUL (see ring_entry). */
 static char *block_of(stream_ring *h, const char *id, const pawl_delta *d, size_t *size)
 {
     const char *const texts[] = { id, d->name != NULL ? d->name : "", d->id != NULL ? d->id : "" };
@@ -215,7 +215,7 @@ static ring_attempt *attempt_find(const stream_ring *h, const char *id)
     return NULL;
 }
 
-/* Also of an attempt that started before there was a ring. */
+/* The record of an attempt, made also when the attempt started before the ring. */
 static ring_attempt *attempt_of(stream_ring *h, ring_run *hr, const char *id)
 {
     ring_attempt *a = attempt_find(h, id), **slot = &h->attempts[slot_of(id, strlen(id))];
@@ -235,8 +235,8 @@ typedef struct live_event {
     const outbox_entry *entry;
     ring_kind kind;
     const pawl_delta *said;
-    place end;                  /* of what is stored now, where the caller knows it */
-    bool starts;                /* an attempt: readers that come later do not get what the one before has said */
+    place end;                  /* the end of the stored lines, when the caller knows it */
+    bool starts;                /* an attempt starts: later readers do not get the output of the attempt before it */
 } live_event;
 
 static void live_put(stream_ring *h, const live_event *ev)
@@ -246,7 +246,7 @@ static void live_put(stream_ring *h, const live_event *ev)
     ring_attempt *a;
     ring_entry t = { .kind = ev->kind, .delta = ev->said->kind, .number = ev->said->number };
 
-    t.time_ms = h->e->clock.now_ms != NULL ? entry_dispatched_ms(ev->entry) : system_ms();   /* a clock of the caller's may be bound to one thread */
+    t.time_ms = h->e->clock.now_ms != NULL ? entry_dispatched_ms(ev->entry) : system_ms();   /* the host's clock may be usable on the driving thread only */
     pthread_mutex_lock(&h->lock);
     hr = ring_run_made(h, id, strcspn(id, "~"));
     if (hr != NULL) {

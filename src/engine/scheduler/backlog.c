@@ -1,21 +1,21 @@
-/* backlog.c - runs that are due, and with which this engine can do nothing now: a signal that no wait expects, a command without a handler, a
- * machine that this engine does not have. They are not tried again before something about them changes.
+/* backlog.c - due runs that cannot make progress in this engine now: a signal that no wait expects, a command without a handler, a machine that
+ * this engine does not have. They are not tried again before something about them changes.
  *
- * Called by the scheduler and by whatever adds a machine, a handler or a secret, on the driving thread, without a lock. A run that is not in the
- * backlog is tried; to forget one costs a try, and nothing else. */
+ * Called by the scheduler, and by binding.c and engine.c when a machine, a handler or a secret is added, on the driving thread, without a lock. The
+ * backlog is a cache: forgetting a run only costs one more try. */
 #include "engine/run/run.h"
 #include "engine/scheduler/scheduler.h"
 
 #include <string.h>
 
-enum { IDLE_MAX = 65536, RETRY_MS = 1000 };     /* runs that are remembered; a missing secret is looked for once in RETRY_MS */
+enum { IDLE_MAX = 65536, RETRY_MS = 1000 };     /* largest number of runs; a missing secret is searched again after RETRY_MS */
 
-struct backlog {                   /* of one run, when it was tried */
+struct backlog {                   /* what the store had of one run when it was tried */
     uint64_t no;                /* 0: a free place */
     uint64_t fence, seq;
-    int64_t changed_ms;         /* 0: not known */
-    int64_t stored_ms;          /* by the store's time, */
-    int64_t tried_ms;           /* and by the engine's */
+    int64_t changed_ms;         /* 0: unknown */
+    int64_t stored_ms;          /* time of the try by the store's clock */
+    int64_t tried_ms;           /* the same by the engine's clock */
     int64_t again_ms;
     uint32_t mail;
 };
@@ -36,7 +36,7 @@ static bool backlog_room(pawl_engine *e)
 
     if (e->backlog_count * 2 < e->backlog_cap)
         return true;
-    if (e->backlog_count >= IDLE_MAX) {    /* all of them are tried again: no run is forgotten */
+    if (e->backlog_count >= IDLE_MAX) {    /* full: try all runs again rather than forget one */
         backlog_clear(e);
         return true;
     }
@@ -57,7 +57,7 @@ void backlog_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t st
     bool secret = r->st != NULL && run_fits(r) && pawl_state_next(r->st) == PAWL_PENDING && r->commands_moved;
 
     if (i == NULL)
-        return;                 /* no memory: it is tried again, without need */
+        return;                 /* no memory: the run is tried again needlessly */
     e->backlog_count += i->no == 0;
     *i = (backlog){ .no = r->no, .fence = r->last_fence, .seq = r->head_seq, .changed_ms = r->changed_ms, .stored_ms = stored_ms,
                  .tried_ms = now_ms, .again_ms = secret ? now_ms + RETRY_MS : INT64_MAX, .mail = r->mail };
@@ -65,8 +65,8 @@ void backlog_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t st
         e->backlog_again_ms = i->again_ms;
 }
 
-/* Under the same fence only a delivery or a timer can have changed the run. Under another one it is unchanged when its lines and the time of its
- * last change are, unless that change was in the millisecond in which it was tried. */
+/* Whether the run need not be tried. Under the same fence only a delivery or a timer can have changed the run. Under another fence the run is
+ * unchanged when its number of lines and the time of its last change are, unless the change was in the same millisecond as the try. */
 bool backlog_has(const pawl_engine *e, const pawl_head *h, int64_t now_ms)
 {
     const backlog *i = e->backlog_count == 0 ? NULL : place_of(e->backlog, e->backlog_cap, h->no);

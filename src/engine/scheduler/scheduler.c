@@ -1,7 +1,7 @@
-/* scheduler.c - many runs at once: each takes a step, all that came of it is stored in one commit, and again (E3).
+/* scheduler.c - drives many runs at once: each takes a step, one commit stores all steps, and so on (E3).
  *
- * Called on the driving thread; the store is used under the engine's lock. Owns the batch of runs that a call drives. Invariants: a run is in one
- * batch at most (pass_table); a run waits for its own step to be stored, and not for the work of another run. */
+ * Called on the driving thread; the store is used under the engine's lock. Owns the batch of runs that a call drives. Invariants: a run is in at
+ * most one batch (pass_table); a run waits only for its own step to be stored, never for the work of another run. */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
@@ -11,22 +11,22 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RUNS_MAX = 256, WAITING_MAX = 120 };      /* runs that wait for a place in a rate limit are less than half of a batch, so that other runs get in */
+enum { RUNS_MAX = 256, WAITING_MAX = 120 };      /* fewer than half of a batch may wait for a place in a rate limit, so that other runs get in */
 enum { LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512, BURY_MS = 500 };
 
 typedef struct run_batch {
     cached_run *runs[RUNS_MAX];
-    cached_run *some[RUNS_MAX];       /* those that are claimed, stored or released in one transaction */
+    cached_run *some[RUNS_MAX];       /* the runs of the next claim, commit or release */
     pawl_claim claims[RUNS_MAX];
     size_t n, nsome;
-    int64_t looked_ms;          /* when the store was asked which runs are due */
-    pawl_due deep;              /* how far the due runs behind the first LOOK_MAX were looked at */
-    bool clean;                 /* none of those behind could be claimed so far */
-    bool whole;                 /* all due runs were looked at when the store had `version`; later ones are asked for from `since_ms` on */
+    int64_t looked_ms;          /* when the store was last asked for due runs */
+    pawl_due deep;              /* position of the search behind the first LOOK_MAX due runs */
+    bool clean;                 /* the search behind them has found no run to claim so far */
+    bool whole;                 /* the search saw all due runs at store version `version`; the next one starts at `since_ms` */
     uint64_t version;
     int64_t since_ms;
-    bool moved;                 /* something was done in this pass */
-    unsigned fills;             /* fills in a row in which nothing was done */
+    bool moved;                 /* a run made progress in this pass */
+    unsigned fills;             /* number of fills in a row without progress */
     int64_t pass_ms;            /* when this pass began */
     int64_t postponed_ms;       /* the latest time to which this call postponed a run that waits for a place */
 } run_batch;
@@ -51,11 +51,11 @@ static int64_t stored_now(pawl_engine *e)
 
 typedef struct due_page {
     const pawl_engine *e;
-    buf ids;                    /* of those that are to be claimed */
+    buf ids;                    /* ids of the runs to claim */
     size_t n, room, seen;
     int64_t now_ms;
     pawl_due last;
-    bool full;                  /* there were more than `room` */
+    bool full;                  /* more than `room` runs were found */
 } due_page;
 
 static bool see_due(void *ctx, const pawl_head *head)
@@ -73,7 +73,7 @@ static bool see_due(void *ctx, const pawl_head *head)
     return !l->ids.failed;
 }
 
-/* *end: no due run follows those that were seen. */
+/* Reads one page of due runs. *end: no due run follows. */
 static pawl_code look(pawl_engine *e, due_page *l, const pawl_due *after, bool *end, pawl_err *err)
 {
     pawl_code rc;
@@ -86,7 +86,7 @@ static pawl_code look(pawl_engine *e, due_page *l, const pawl_due *after, bool *
     return rc == PAWL_OK && l->ids.failed ? fail(err, PAWL_NOMEM, "no memory for the runs that are due") : rc;
 }
 
-/* The runs that are due first. When none of the first LOOK_MAX can be driven here, each call looks at the next ones behind them. */
+/* Finds the runs that are due first. When this engine cannot drive any of the first LOOK_MAX, each call reads the next page behind them. */
 static pawl_code find_due(pawl_engine *e, run_batch *c, due_page *l, pawl_err *err)
 {
     bool again = !c->whole || e->backlog_cleared || l->now_ms >= e->backlog_again_ms, end;
@@ -122,16 +122,16 @@ static pawl_code find_due(pawl_engine *e, run_batch *c, due_page *l, pawl_err *e
     return rc;
 }
 
-/* A run that cannot go on is parked, and the others go on. */
+/* Parks a run that cannot go on; the other runs continue. */
 static pawl_code run_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err)
 {
     if (is_machine_error(rc))
         return fail(err, rc, "%s", why->text);
-    (void)store_all(e, r, NULL);        /* the steps before it */
+    (void)store_all(e, r, NULL);        /* stores the steps before the failed one */
     return run_park(e, r, why->text, err);
 }
 
-/* Claims the runs of `some` together. A run that another engine holds, or whose machine is not here, leaves the batch. */
+/* Claims the runs of `some` in one transaction. A run leaves the batch when another engine holds its lease, or this engine lacks its machine. */
 static pawl_code batch_claim(pawl_engine *e, run_batch *c, int64_t now_ms, pawl_err *err)
 {
     pawl_err claiming = { PAWL_OK, "" };
@@ -223,7 +223,7 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, run_batch *c, pawl_err
     if (took)
         pass_move(r, PASS_STEPPED);
     c->moved = c->moved || took;
-    if (rc != PAWL_OK || r->fence == 0 || took)      /* stored before anything leaves for it */
+    if (rc != PAWL_OK || r->fence == 0 || took)      /* the commit must store the deliveries before commands of the run leave */
         return rc;
     if ((rc = admission(e, r, err)) != PAWL_OK)
         return rc;
@@ -253,7 +253,7 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, run_batch *c, pawl_err
     return rc;
 }
 
-/* When one run must be stored, all runs with folded lines are stored with it, in one commit. */
+/* When one run must be stored, stores all runs with folded lines in the same commit. */
 static pawl_code batch_store(pawl_engine *e, run_batch *c, bool all, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -272,7 +272,7 @@ static pawl_code batch_store(pawl_engine *e, run_batch *c, bool all, pawl_err *e
     if (c->nsome == 0)
         return PAWL_OK;
     if (!all) {
-        renewal_begin(e);        /* nothing is appended for a while */
+        renewal_begin(e);        /* no append renews the leases for a while, so the lease thread must */
         return PAWL_OK;
     }
     for (size_t i = 0; BROKEN(BROKEN_COMMIT) && i < c->nsome; i++)
@@ -286,8 +286,8 @@ static bool has_work(const cached_run *r)
     return outbox_count(&r->outbox, ENTRIES_WORK) > 0 || r->pass == PASS_STEPPED || pawl_state_next(r->st) == PAWL_OK || child_must_notify(r);
 }
 
-/* Nothing more can be done for the run now. The store has its first timer and whether it has work, or the run is put into `some` for the next
- * commit. A run that is still due goes to the backlog, so that it is not tried again at once. */
+/* The run can make no progress now. Puts it into `some` when the store does not have its first timer or its work flag yet, so that the next commit
+ * stores them. A run that is still due goes to the backlog, so that it is not tried again at once. */
 static pawl_code rest(pawl_engine *e, cached_run *r, run_batch *c, int64_t stored_ms, pawl_err *err)
 {
     bool works;
@@ -304,13 +304,13 @@ static pawl_code rest(pawl_engine *e, cached_run *r, run_batch *c, int64_t store
     wake = wait_index_wake(e, r, &works);
     if (works || r->mail > 0 || (wake != 0 && wake <= c->pass_ms))
         backlog_put(e, r, c->pass_ms, stored_ms);
-    if (wake != r->wake_ms || works != r->work || r->nlines > 0)       /* a back-off began, or lines wait that must not wait until the run is due again */
+    if (wake != r->wake_ms || works != r->work || r->nlines > 0)       /* a back-off has started, or folded lines must be stored before the run is left */
         c->some[c->nsome++] = r;
     return PAWL_OK;
 }
 
-/* The runs that came last wait in the store instead. Work that was due when pawl_work() was called stays due for that call, unless it waits for a
- * token: a rate is a timer. */
+/* Sends a run that waits for a place back to the store. Work that was due when pawl_work() was called stays due for that call, unless the run waits
+ * for a token of a rate, which counts as a timer. */
 static void postpone(pawl_engine *e, cached_run *r, run_batch *c)
 {
     const bool for_token = budgets_next(e) > 0;
@@ -322,7 +322,7 @@ static void postpone(pawl_engine *e, cached_run *r, run_batch *c)
         c->postponed_ms = wake;
 }
 
-/* Runs leave the batch that were released or lost, or that only wait: the store has their timers. */
+/* Removes runs from the batch that were released or lost, or that only wait: the store has their timers. */
 static pawl_code batch_sift(pawl_engine *e, run_batch *c, pawl_err *err)
 {
     int64_t stored_ms = stored_now(e);
@@ -343,7 +343,7 @@ static pawl_code batch_sift(pawl_engine *e, run_batch *c, pawl_err *err)
         gone[left++] = r;
         outbox_unqueue(e, r);
         if (r->fence != 0 && r->st != NULL)
-            (void)backoffs_store(e, r, NULL);       /* of attempts that came back since its step (E7, E13) */
+            (void)backoffs_store(e, r, NULL);       /* of attempts that returned after the run's step (E7, E13) */
         if (rc == PAWL_OK)
             rc = rest(e, r, c, stored_ms, err);
     }
@@ -354,13 +354,13 @@ static pawl_code batch_sift(pawl_engine *e, run_batch *c, pawl_err *err)
 
         rc = is_machine_error(stored) ? fail(err, stored, "%s", why.text) : PAWL_OK;
     }
-    if (left > 0) {             /* also after an error: a lease of a run that is not driven would not be renewed */
+    if (left > 0) {             /* also after an error, since the leases of these runs are not renewed any more */
         pawl_code released = runs_release(e, gone, left, rc == PAWL_OK ? err : NULL);
 
         rc = rc == PAWL_OK ? released : rc;
     }
     for (size_t i = 0; i < left; i++) {
-        pass_move(gone[i], PASS_OUT);       /* not before: run_keep_released() may free another one */
+        pass_move(gone[i], PASS_OUT);       /* only now: run_keep_released() may free another run of `gone` */
         if (gone[i]->fence == 0)
             outbox_forget(e, gone[i]);
         run_keep_released(e, gone[i]);
@@ -400,7 +400,7 @@ static pawl_code batch_release(pawl_engine *e, run_batch *c, pawl_err *err)
         pass_move(r, PASS_OUT);
         outbox_unqueue(e, r);
         counts_close(e, r);
-        if (outbox_is_idle(r) || (e->draining && outbox_open_idle(r)))       /* else the lease is kept until the attempts are back */
+        if (outbox_is_idle(r) || (e->draining && outbox_open_idle(r)))       /* else this engine keeps the lease until the attempts return */
             c->some[c->nsome++] = r;
     }
     (void)runs_release(e, c->some, c->nsome, NULL);
@@ -416,7 +416,7 @@ static bool batch_any_running(const run_batch *c)
     return false;
 }
 
-/* An attempt came back while another run took its step: its own run has not folded the receipt yet. */
+/* Whether a run has a receipt to fold: its attempt returned while another run took a step. */
 static bool batch_has_receipt(const run_batch *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -425,7 +425,7 @@ static bool batch_has_receipt(const run_batch *c)
     return false;
 }
 
-/* No attempt runs, and each receipt is stored. */
+/* Whether no attempt runs and every receipt is stored. */
 static bool batch_is_idle(const run_batch *c)
 {
     for (size_t i = 0; i < c->n; i++)
@@ -434,7 +434,7 @@ static bool batch_is_idle(const run_batch *c)
     return true;
 }
 
-/* Nothing could be done: waits for the pool, a token, a timer or a delivery. False: there is nothing to wait for before `until_ms`. */
+/* After a pass without progress: waits for the pool, a token, a timer or a delivery. False: nothing to wait for before `until_ms`. */
 static bool wait_some(pawl_engine *e, const run_batch *c, int64_t until_ms)
 {
     int64_t now = engine_now(e), until = now + POLL_MS, token = budgets_next(e), next;
@@ -445,7 +445,7 @@ static bool wait_some(pawl_engine *e, const run_batch *c, int64_t until_ms)
         return true;
     }
     if (e->granted > 0 || batch_has_receipt(c))
-        return true;            /* a run was stepped before it had a place, or before its receipt came back */
+        return true;            /* a run took its step before it got a place, or before its receipt arrived */
     if (c->n > 0 && (e->waiting == 0 || batch_any_running(c) || (token == 0 && completions_out(e) > 0))) {
         (void)outbox_collect(e, given || token == 0 || token > until ? POLL_MS : token > now ? token - now : 1);
         return true;
@@ -465,8 +465,8 @@ static bool wait_some(pawl_engine *e, const run_batch *c, int64_t until_ms)
     return true;
 }
 
-/* Runs that an earlier call left with running attempts, or could not store: this engine still holds them, so the store does not list them as due.
- * PAWL_OK, or an error that ends pawl_work(). */
+/* Adds the runs that an earlier call left with running attempts, or could not store. This engine still has their leases, so the store does not list
+ * them as due. PAWL_OK, or an error that ends pawl_work(). */
 static pawl_code held_again(pawl_engine *e, run_batch *c, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
@@ -538,7 +538,7 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
 
 typedef struct family { run_batch *c; int64_t wake_ms; bool fresh; } family;
 
-/* A child joins when it is due, and when it was not tried since the last handler was added: then it is known what it waits for. */
+/* Adds a child to the batch when it is due, or when it was not tried since the last handler was added. */
 static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err *err)
 {
     cached_run *r = run_cached(e, id, err);
@@ -551,7 +551,7 @@ static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err
         return PAWL_NOMEM;
     if (r->pass != PASS_OUT || f->c->n + f->c->nsome == RUNS_MAX)
         return PAWL_OK;
-    if (r->fence != 0 && r->st != NULL) {       /* attempts of it run */
+    if (r->fence != 0 && r->st != NULL) {       /* claimed already: attempts of the child run */
         pass_move(r, PASS_IN);
         f->c->runs[f->c->n++] = r;
         return PAWL_OK;
@@ -597,7 +597,7 @@ static pawl_code children_join(pawl_engine *e, family *f, const cached_run *r, p
     return rc;
 }
 
-/* The children wait for a token of a rate limit, and for nothing else. */
+/* Whether the children wait only for a token of a rate limit. */
 static bool children_wait_for_token(pawl_engine *e, const run_batch *c, int64_t *wake)
 {
     int64_t token = e->granted > 0 || batch_any_running(c) ? 0 : budgets_next(e);
