@@ -78,7 +78,7 @@ struct pawl_engine {
     atomic_bool stopping;
     atomic_bool draining;       /* no attempt starts any more */
     atomic_bool abandoned;      /* also stop running attempts, without an outcome */
-    bool left;                  /* this engine delivered to another run since the store was last asked for due runs */
+    bool delivered;             /* this engine delivered to another run since the store was last asked for due runs */
     size_t tail_bytes_least;    /* a shorter tail needs no snapshot */
     size_t reply_bytes_max;
     bool (*drawn)(void *ctx, uint64_t out[2]);  /* random numbers of a simulation, which has no lease thread; NULL: the system's */

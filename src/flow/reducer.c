@@ -76,10 +76,10 @@ static pawl_code flow_wants(pawl_step *s, flow_call *c, const char *effect, cons
         c->limits.cost = *cost;
         limits = &c->limits;
     }
-    if (cost != NULL && costs_wrong(cost) != NULL)
-        return visit_wrong(s, PAWL_INVALID, "%s", costs_wrong(cost));
+    if (cost != NULL && cost_error(cost) != NULL)
+        return visit_wrong(s, PAWL_INVALID, "%s", cost_error(cost));
     due = cost_due(limits);
-    if ((rc = budget_wants(s, &due, &s->v->refusal)) != PAWL_LIMIT)
+    if ((rc = budget_check_command(s, &due, &s->v->refusal)) != PAWL_LIMIT)
         s->v->refusal = NULL;
     return rc;
 }
@@ -149,7 +149,7 @@ pawl_code pawl_flow_spawn(pawl_step *s, const char *tag, const char *machine, co
     if ((rc = budget_share(s, c->share, &given)) != PAWL_OK)
         return rc;
     due = share_due(&given);
-    if ((rc = budget_wants(s, &due, &s->v->refusal)) != PAWL_OK)
+    if ((rc = budget_check_command(s, &due, &s->v->refusal)) != PAWL_OK)
         return rc;
     s->v->refusal = NULL;
     spec = spec_spawn(s, machine, input, &given, &more, &size);
@@ -314,7 +314,7 @@ static void happening_of(pawl_step *s, pawl_happening *h)
         h->tag = pawl_value_string(spec_get(s, s->answered, "tag"));
     if (s->answered != NULL && s->answered->at == CALL_IN_DOUBT && ev->kind == PAWL_EV_ANSWER) {     /* what a command came to */
         h->kind = PAWL_EV_RECEIPT;
-        (void)doubt_told(s->in->value, &s->mem, &h->outcome, &h->value);
+        (void)doubt_answer_read(s->in->value, &s->mem, &h->outcome, &h->value);
     }
 }
 
@@ -417,7 +417,7 @@ static pawl_code reducer_result(pawl_step *s, visit *v, pawl_code rc, pawl_err *
             rc = v->halt ? step_drop(s, true, &why) : PAWL_OK;      /* nobody waits for what is open */
         if (rc == PAWL_OK)
             return v->halt ? step_end(s, PAWL_COMPLETED, NULL, 0, err) : PAWL_OK;
-        txn_back(s->st, before);
+        txn_rollback(s->st, before);
         step_cut(s, last, count);
         if (rc != PAWL_INVALID && rc != PAWL_LIMIT)
             return fail(err, rc, "%s", why.text);

@@ -355,7 +355,7 @@ static way *way_add(pawl_graph *g, const char *from, way_kind kind)
     else
         n->last_way->next = w;
     n->last_way = w;
-    n->choosy = n->choosy || kind != WAY_EDGE;
+    n->has_routes = n->has_routes || kind != WAY_EDGE;
     return w;
 }
 

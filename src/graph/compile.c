@@ -216,7 +216,7 @@ static void compile_plain(pawl_graph *g)
         g->plain = g->plain && !n->defer && !n->after;
         g->holds = g->holds || n->after;
         g->asks = g->asks || n->asks;
-        g->choosy = g->choosy || n->choosy;
+        g->has_routes = g->has_routes || n->has_routes;
         n->plain = n->ways != NULL && n->ways->next == NULL && n->ways->kind == WAY_EDGE;
         n->bare = n->kind == GNODE_PURE && n->hooks == NULL && n->gate == NULL && !n->before && !n->has_retry && !n->has_limits;
         for (way *w = n->ways; w != NULL; w = w->next)

@@ -183,7 +183,7 @@ static void draw_tally(draw_level *l, const frame *f)
     const pawl_value *v;
     draw_place *p;
     uint32_t number = 0;
-    const call *loose;
+    const call *detached;
 
     for (uint32_t i = 0; i < f->ntasks; i++)
         if (f->tasks[i].child != NULL)
@@ -200,8 +200,8 @@ static void draw_tally(draw_level *l, const frame *f)
             p->tasks[tk->at]++;
             p->waits += asks;
         }
-    for (uint32_t at = 0; (loose = loose_next(f, &at)) != NULL;)
-        if (loose->kind == CALL_ASK && (p = draw_place_at(l, loose->task)) != NULL)
+    for (uint32_t at = 0; (detached = detached_next(f, &at)) != NULL;)
+        if (detached->kind == CALL_ASK && (p = draw_place_at(l, detached->task)) != NULL)
             p->waits++;
     while ((v = pawl_iter_next(&it, NULL)) != NULL)
         if ((p = draw_place_at(l, pawl_value_string(v))) != NULL)

@@ -98,7 +98,7 @@ static pawl_code run_completes(pawl_step *s, const pawl_graph *g, pawl_err *err)
     const char *missing = "";
     pawl_err why;
 
-    PAWL_ASSERT(s->st->root.ntasks == 0 && s->st->root.nloose == 0, "G1: a run completes when nothing is next and nobody is asked");
+    PAWL_ASSERT(s->st->root.ntasks == 0 && s->st->root.ndetached == 0, "G1: a run completes when nothing is next and nobody is asked");
     if (join_stuck(g, &s->st->root, &j, &missing)) {
         err_begin(&why);
         fail(&why, PAWL_INVALID, "%s: the join into \"%s\" waits for \"%s\", and nothing is left to run", g->name, j->to, missing);
@@ -123,13 +123,13 @@ static inline pawl_code run_settles(pawl_step *s, const pawl_graph *g, pawl_err 
 {
     const frame *f = &s->st->root;
 
-    return f->nloose > 0 || (f->ntasks > 0 && f->steps < g->max_steps) ? PAWL_OK : run_over(s, g, err);
+    return f->ndetached > 0 || (f->ntasks > 0 && f->steps < g->max_steps) ? PAWL_OK : run_over(s, g, err);
 }
 
 /* `lone`: the node of its only task, when that began and left in this step; or NULL. */
 static pawl_code superstep_ends(pawl_step *s, const pawl_graph *g, const gnode *lone, reach how, pawl_err *err)
 {
-    undo *before = txn_place(s->st);    /* a close that is refused has left the head alone */
+    undo *before = txn_position(s->st);    /* a close that is refused has left the head alone */
     item *last = s->entry.last;
     uint32_t count = s->entry.count;
     pawl_err why;
@@ -141,7 +141,7 @@ static pawl_code superstep_ends(pawl_step *s, const pawl_graph *g, const gnode *
     err_begin(&why);
     rc = close_items(s, g, lone, &why);
     if (rc == PAWL_INVALID || rc == PAWL_LIMIT) {
-        txn_back(s->st, before);
+        txn_rollback(s->st, before);
         step_cut(s, last, count);
         s->st->t->closed = false;
         return close_fails(s, &why, err);
@@ -178,7 +178,7 @@ static pawl_code open_next(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     frame *f = &s->st->root;
     const gnode *lone = lone_node(g, f);
-    undo *before = lone == NULL ? txn_mark(s->st) : txn_place(s->st);
+    undo *before = lone == NULL ? txn_mark(s->st) : txn_position(s->st);
     item *last = s->entry.last;
     uint32_t count = s->entry.count;
     reach how;
@@ -188,7 +188,7 @@ static pawl_code open_next(pawl_step *s, const pawl_graph *g, pawl_err *err)
     rc = lone == NULL ? frame_run(s, g, f, "", &how, err) : bare_try(s, g, lone, f, &how, err);
 
     if (rc == PAWL_OK && how != REACH_WAITS) {
-        txn_back(s->st, before);
+        txn_rollback(s->st, before);
         step_cut(s, last, count);
     }
     return rc;
@@ -235,7 +235,7 @@ static APART pawl_code go_on(pawl_step *s, const pawl_graph *g, pawl_err *err)
     reach how;
     pawl_code rc;
 
-    if (f->nloose > 0)
+    if (f->ndetached > 0)
         return PAWL_OK;
     if (f->ntasks == 0)
         return run_completes(s, g, err);
@@ -252,7 +252,7 @@ static APART pawl_code go_on(pawl_step *s, const pawl_graph *g, pawl_err *err)
     if (!tick && !one_thing(s))
         return PAWL_OK;             /* a record; a tick closes */
     rc = superstep_ends(s, g, lone, how, err);
-    if (rc != PAWL_OK || s->final >= 0 || !s->t.closed || f->nloose > 0 || f->ntasks == 0)
+    if (rc != PAWL_OK || s->final >= 0 || !s->t.closed || f->ndetached > 0 || f->ntasks == 0)
         return rc;
     return !tick || s->st->nmarks > 0 || next_asks(g, f) ? open_next(s, g, err) : PAWL_OK;
 }
@@ -337,7 +337,7 @@ static APART pawl_code update_as(pawl_step *s, const pawl_graph *g, pawl_err *er
                     s->st->run, n->name, (unsigned long long)f->superstep);
     s->whole = true;
     it->value = s->value;
-    it->more = event_said(s, s->ev->by, true);
+    it->more = event_members(s, s->ev->by, true);
     if (it->more == NULL || (rc = step_add(s, it, err)) != PAWL_OK || (rc = step_custom(s, "", s->value, err)) != PAWL_OK)
         return it->more == NULL ? PAWL_NOMEM : rc;
     if ((rc = plan_from(s, g, f, n, cl, err)) != PAWL_OK)
@@ -347,7 +347,7 @@ static APART pawl_code update_as(pawl_step *s, const pawl_graph *g, pawl_err *er
     s->t.closed = false;
     if ((rc = run_settles(s, g, err)) != PAWL_OK || s->final >= 0)
         return rc;
-    return f->ntasks > 0 && f->nloose == 0 ? open_next(s, g, err) : PAWL_OK;
+    return f->ntasks > 0 && f->ndetached == 0 ? open_next(s, g, err) : PAWL_OK;
 }
 
 pawl_code graph_drive(const pawl_machine *m, pawl_step *s, pawl_err *err)

@@ -53,7 +53,7 @@ static pawl_code sub_run(pawl_step *s, const gnode *n, task *tk, const char *pat
         item *last;
         uint32_t count;
 
-        if (f->nloose > 0)
+        if (f->ndetached > 0)
             return PAWL_OK;
         if (f->ntasks == 0) {
             *out = REACH_DONE;
@@ -71,7 +71,7 @@ static pawl_code sub_run(pawl_step *s, const gnode *n, task *tk, const char *pat
         count = s->entry.count;
         rc = inner_close(s, n, tk, path, prefix, &why);
         if (sub_fault(rc)) {
-            txn_back(s->st, before);
+            txn_rollback(s->st, before);
             step_cut(s, last, count);
             *out = REACH_FAILED;
             return sub_fails(s, tk, path, &why, err);

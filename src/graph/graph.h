@@ -60,7 +60,7 @@ typedef struct gnode {
     pawl_limits limits;         /* of a work node's command */
     uint32_t attempt_ms, total_ms;
     hook *hooks, *last_hook;    /* of this node; after compile the graph's own before them */
-    bool choosy;                /* has a route or a condition */
+    bool has_routes;                /* has a route or a condition */
     uint32_t index;             /* in the graph's nodes */
     bool plain;                 /* one edge and nothing else: see plan_next */
     bool bare;                  /* its function and nothing else: no hook, gate, interrupt, retry or limits */
@@ -111,7 +111,7 @@ struct pawl_graph {
     bool plain;                 /* no joins, no deferred nodes, no interrupt after one, no channel with a function */
     bool holds;                 /* some node has an interrupt after it */
     bool asks;                  /* some node asks */
-    bool choosy;                /* some node has a route or a condition */
+    bool has_routes;                /* some node has a route or a condition */
     bool failed;                /* no memory */
 };
 

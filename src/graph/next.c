@@ -90,7 +90,7 @@ static pawl_code ways_of(plan *p, const gnode *n, task *tk, uint32_t sender)
     visit v;
     pawl_code rc;
 
-    if (!n->choosy) {
+    if (!n->has_routes) {
         for (const way *w = n->ways; w != NULL; w = w->next)
             p->hit[w->index] = true;    /* the end is START_INDEX, which nobody looks at */
         return PAWL_OK;
@@ -508,10 +508,10 @@ static pawl_code custom_merge(pawl_step *s, frame *f, closing *cl, pawl_err *err
 
 static bool has_choice(const plan *p)
 {
-    for (uint32_t i = 0; p->g->choosy && i < p->f->ntasks; i++) {
+    for (uint32_t i = 0; p->g->has_routes && i < p->f->ntasks; i++) {
         const gnode *n = node_of_task(p->g, &p->f->tasks[i]);
 
-        if (n != NULL && n->choosy)
+        if (n != NULL && n->has_routes)
             return true;
     }
     return false;
@@ -553,7 +553,7 @@ pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *pat
     }
     for (uint32_t i = 0; i < n && rc == PAWL_OK; i++)
         rc = leave_eval(&p, &tasks[i], i);
-    txn_back(s->st, before);
+    txn_rollback(s->st, before);
     s->st->t->closed = closed;
     if (rc == PAWL_OK && !p.halt)
         rc = joins_step(&p);

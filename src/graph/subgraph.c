@@ -75,7 +75,7 @@ pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pa
     before = txn_mark(s->st);
     rc = s->v->err.code != PAWL_OK ? fail(&why, s->v->err.code, "%s", s->v->err.text) : step_add(s, it, &why);
     if (sub_fault(rc)) {         /* what it begins with breaks a channel's rule */
-        txn_back(s->st, before);
+        txn_rollback(s->st, before);
         return sub_fails(s, tk, path, &why, err);
     }
     if (rc != PAWL_OK)

@@ -409,7 +409,7 @@ static void check_effect(shape *c, const effect_decl *e)
     check_retry(c, "effect \"", e->name, &e->limits.retry);
     if ((int)e->limits.cls < 0 || e->limits.cls > PAWL_ONCE)
         SAY(c, "bad-class", "", "%s: effect \"%s\": %d is no class", c->label, e->name, (int)e->limits.cls);
-    else if ((why = limits_wrong(&e->limits)) != NULL)
+    else if ((why = limits_error(&e->limits)) != NULL)
         SAY(c, "bad-class", "", "%s: effect \"%s\": %s", c->label, e->name, why);
 }
 

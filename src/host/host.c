@@ -236,7 +236,7 @@ static pawl_code taken_id(pawl_store *s, const pawl_machine *m, const pawl_run_i
     return same_base(s, given, err);
 }
 
-static pawl_code start_leave(pawl_store *s, const char *id, const char *input, uint64_t mine, pawl_err *err)
+static pawl_code start_deliver(pawl_store *s, const char *id, const char *input, uint64_t mine, pawl_err *err)
 {
     char note[32];
     pawl_delivery d = { .id = "start", .kind = PAWL_DELIVER_START, .note = note };
@@ -277,7 +277,7 @@ pawl_code pawl_host_spawn_with(pawl_host *h, const char *machine, const pawl_run
     else if (rc != PAWL_OK)
         fail(err, rc, "%s", why.text);
     if (rc == PAWL_OK)
-        rc = start_leave(s, info.id, input, info.life, err);
+        rc = start_deliver(s, info.id, input, info.life, err);
     host_let(h);
     pawl_engine_wake(h->e);
     pawl_state_free(st);

@@ -43,7 +43,7 @@ static pawl_code text_due(arena *a, unsigned kind, const char *path, const char 
 
 /* ---- asked before ------------------------------------------------------------------------------- */
 
-pawl_code budget_holds(const pawl_state *st, pawl_err *err)
+pawl_code budget_check_caps(const pawl_state *st, pawl_err *err)
 {
     const ledger *l = st->budget;
     bool fits = l == NULL || !l->over;
@@ -207,7 +207,7 @@ static pawl_code caps_take(pawl_state *st, const pawl_value *said, pawl_err *err
 pawl_code budget_update(pawl_state *st, const pawl_value **v, pawl_err *err)
 {
     const pawl_value *said = pawl_value_get(*v, BUDGET_CHANNEL);
-    const char *wrong = said == NULL ? NULL : caps_wrong(said);
+    const char *wrong = said == NULL ? NULL : caps_error(said);
     pawl_code rc;
 
     if (said == NULL)
@@ -291,7 +291,7 @@ pawl_code budget_read(pawl_state *st, const pawl_value *v, int64_t since_ms, boo
     ledger *l = st->budget;
 
     *whole = reserved != NULL;
-    if (caps_wrong(caps) != NULL || usage_wrong(used) != NULL || (*whole && usage_wrong(reserved) != NULL))
+    if (caps_error(caps) != NULL || usage_error(used) != NULL || (*whole && usage_error(reserved) != NULL))
         return fail(err, PAWL_CORRUPT, "a folded state: budget is {\"caps\",\"over\",\"reserved\",\"since\",\"used\"}, of whole numbers");
     if (l == NULL && (l = st_alloc(st, sizeof *l)) == NULL)
         return PAWL_NOMEM;

@@ -27,7 +27,7 @@ typedef struct ledger {
 
 /* PAWL_LIMIT when the reservations exceed a cap. Asked after the fold of a command that was issued outside a visit, where no node can
  * receive a refusal; the caller then rolls the event back. */
-pawl_code budget_holds(const pawl_state *st, pawl_err *err);
+pawl_code budget_check_caps(const pawl_state *st, pawl_err *err);
 
 /* The folds. The caller checks st->budget first, except for budget_update(), which can create the ledger. */
 pawl_code budget_reserve(pawl_state *st, const struct item *it, pawl_err *err);

@@ -23,7 +23,7 @@ static bool has_room(const ledger *l, const amounts *wants, const amounts *due, 
     return BROKEN(BROKEN_CAP) || l->cap.n[i] == 0 || due->n[i] == 0 || cost_plus(held, more) <= l->cap.n[i];
 }
 
-pawl_code budget_wants(pawl_step *s, const amounts *due, const char **why)
+pawl_code budget_check_command(pawl_step *s, const amounts *due, const char **why)
 {
     const ledger *l = s->st->budget;
     visit *v = s->v;

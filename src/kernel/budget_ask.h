@@ -9,7 +9,7 @@
 
 /* Checks a command or the share of a child. PAWL_LIMIT: refused, *why is the reason, in the step's memory. PAWL_OK: `due` is added to the
  * amounts that this pass wants. */
-pawl_code budget_wants(pawl_step *s, const amounts *due, const char **why);
+pawl_code budget_check_command(pawl_step *s, const amounts *due, const char **why);
 /* The share of the child that the visit's next command spawns. A cap that `asked` leaves at 0 gets half of what is left; the time gets all. */
 pawl_code budget_share(pawl_step *s, const pawl_caps *asked, pawl_caps *share);
 

@@ -18,7 +18,7 @@ list *list_new(pawl_state *st)
 {
     list *l = list_make(&st->alloc);
 
-    if (l != NULL && !st_list_born(st, l)) {
+    if (l != NULL && !st_list_alloc(st, l)) {
         list_free(l);
         return NULL;
     }
@@ -94,7 +94,7 @@ const pawl_value *channel_load(pawl_state *st, channel *c)
 static void value_drop(pawl_state *st, channel *c)
 {
     st_free(st, c->block, c->block_bytes);
-    st_list_dies(st, c->list);
+    st_list_free(st, c->list);
     c->block = NULL;
     c->block_bytes = 0;
     c->list = NULL;
@@ -492,7 +492,7 @@ pawl_code channels_init(pawl_state *st, frame *f)
         channel *c = &f->channels[f->nchannels++];
 
         c->d = &st->decls[i];
-        f->fleeting = f->fleeting || decl_fleets(c->d);
+        f->has_ephemeral = f->has_ephemeral || decl_is_ephemeral(c->d);
         if (c->d->first != NULL)
             rc = channel_write(st, c, OP_OVERWRITE, c->d->first, NULL);
     }

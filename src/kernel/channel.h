@@ -70,7 +70,7 @@ bool channels_index(pawl_state *st, frame *f);          /* builds f->by_name; ca
 bool list_push(pawl_state *st, list *l, const pawl_value *v);
 list *list_new(pawl_state *st);
 bool rule_is_list(unsigned rule);
-static inline bool decl_fleets(const decl *d) { return d->rule == PAWL_EPHEMERAL || (d->rule == PAWL_TOPIC && !d->accumulate); }
+static inline bool decl_is_ephemeral(const decl *d) { return d->rule == PAWL_EPHEMERAL || (d->rule == PAWL_TOPIC && !d->accumulate); }
 
 /* Loads the elements that a snapshot left in the journal. The list has a segment. */
 pawl_code list_load(pawl_state *st, channel *c, pawl_err *err);

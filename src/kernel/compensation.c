@@ -12,7 +12,7 @@
 
 /* ---- doubt ------------------------------------------------------------------------------------- */
 
-bool doubt_told(const pawl_value *answer, arena *a, pawl_outcome *outcome, const pawl_value **value)
+bool doubt_answer_read(const pawl_value *answer, arena *a, pawl_outcome *outcome, const pawl_value **value)
 {
     const pawl_value *done = pawl_value_get(answer, "done");
     const char *text = pawl_value_string(pawl_value_get(answer, "failed"));
@@ -25,7 +25,7 @@ bool doubt_told(const pawl_value *answer, arena *a, pawl_outcome *outcome, const
     return true;
 }
 
-uint32_t doubt_cleared(arena *a, const call *c)
+uint32_t doubt_attempts_cleared(arena *a, const call *c)
 {
     const pawl_value *spec;
     uint64_t attempts;
@@ -171,7 +171,7 @@ static bool see_given_up(void *ctx, const frame *f, const task *tk, const char *
     return g->rc == PAWL_OK;
 }
 
-pawl_code undo_given_up(pawl_state *st, const frame *f, const task *tk, const char *path, pawl_err *err)
+pawl_code undo_note_dropped(pawl_state *st, const frame *f, const task *tk, const char *path, pawl_err *err)
 {
     given_up g = { .st = st, .err = err };
 
@@ -267,7 +267,7 @@ pawl_code undo_read(pawl_state *st, const pawl_value *fold, pawl_err *err)
         return fail(err, PAWL_CORRUPT, "a folded state: undo is an array of notes, and no more is undone");
     st->undone = (uint32_t)undone;
     if (notes != NULL) {
-        st_list_dies(st, st->undo);     /* the folds of open calls made these notes; the stored list contains them already */
+        st_list_free(st, st->undo);     /* the folds of open calls made these notes; the stored list contains them already */
         if ((st->undo = list_new(st)) == NULL)
             return PAWL_NOMEM;
     }

@@ -25,7 +25,7 @@ amounts share_due(const pawl_caps *share)
     return (amounts){ .n = { share->calls, share->micros, share->tokens } };
 }
 
-const char *costs_wrong(const pawl_cost *c)
+const char *cost_error(const pawl_cost *c)
 {
     return c->calls < 0 || c->micros < 0 || c->tokens < 0 ? "what it may cost is not below 0" : NULL;
 }
@@ -48,8 +48,8 @@ static const char *numbers_wrong(const pawl_value *v, bool ms)
     return NULL;
 }
 
-const char *usage_wrong(const pawl_value *usage) { return numbers_wrong(usage, false); }
-const char *caps_wrong(const pawl_value *caps) { return numbers_wrong(caps, true); }
+const char *usage_error(const pawl_value *usage) { return numbers_wrong(usage, false); }
+const char *caps_error(const pawl_value *caps) { return numbers_wrong(caps, true); }
 bool caps_none(const pawl_caps *c) { return c->calls == 0 && c->micros == 0 && c->tokens == 0 && c->ms == 0; }
 
 void caps_read(const pawl_value *v, pawl_caps *caps)
@@ -62,7 +62,7 @@ bool share_of(const pawl_value *spec, pawl_caps *share)
 {
     const pawl_value *v = pawl_value_get(spec, "budget");
 
-    if (v == NULL || caps_wrong(v) != NULL)
+    if (v == NULL || caps_error(v) != NULL)
         v = NULL;
     caps_read(v, share);
     return v != NULL;

@@ -17,9 +17,9 @@ static inline int64_t cost_plus(int64_t a, int64_t b) { return a > INT64_MAX - b
 /* The amounts that a call with these limits reserves; NULL: no limits are declared. */
 amounts cost_due(const pawl_limits *l);
 amounts share_due(const pawl_caps *share);
-const char *costs_wrong(const pawl_cost *c);            /* the error text; NULL: valid */
-const char *usage_wrong(const pawl_value *usage);
-const char *caps_wrong(const pawl_value *caps);
+const char *cost_error(const pawl_cost *c);            /* the error text; NULL: valid */
+const char *usage_error(const pawl_value *usage);
+const char *caps_error(const pawl_value *caps);
 bool caps_none(const pawl_caps *caps);
 void caps_read(const pawl_value *v, pawl_caps *caps);
 void amounts_code(buf *b, const amounts *a, int64_t ms);

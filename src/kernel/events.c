@@ -15,7 +15,7 @@ static pawl_code refuse(pawl_step *s, pawl_err *err, const char *what)
 }
 
 /* Members that the event does not have are left out. */
-const pawl_value *event_said(pawl_step *s, const char *by, bool as)
+const pawl_value *event_members(pawl_step *s, const char *by, bool as)
 {
     const pawl_event *ev = s->ev;
     buf *b = step_text(s);
@@ -156,7 +156,7 @@ static pawl_code take_doubt(pawl_step *s, const named_call *c, pawl_err *err)
 
     if (c->c->at == CALL_IN_DOUBT)
         return PAWL_IGNORED;        /* the receipt brings nothing new */
-    s->waits_on = true;
+    s->skips_machine = true;
     s->whole = s->st->unwind != 0;
     it = item_for(s, ITEM_DOUBT, c);
     return it == NULL ? PAWL_NOMEM : doubt_add(s, it, c->c, err);
@@ -176,8 +176,8 @@ static pawl_code take_receipt(pawl_step *s, pawl_err *err)
         return refuse(s, err, "its outcome is none");
     if (c.c->kind == CALL_SLEEP && s->ev->outcome == PAWL_DONE)
         return refuse(s, err, "that id is a sleep: its timer ends it, or it is called off");
-    if (s->update != NULL && usage_wrong(s->update) != NULL)
-        return refuse(s, err, usage_wrong(s->update));
+    if (s->update != NULL && usage_error(s->update) != NULL)
+        return refuse(s, err, usage_error(s->update));
     if (doubt_due(s, c.c, s->ev->outcome))
         return take_doubt(s, &c, err);
     s->answered = arena_get(&s->mem, sizeof *s->answered);
@@ -303,7 +303,7 @@ static pawl_code answer_check(pawl_step *s, const call *c, const pawl_value *v, 
 }
 
 /* Merges the answer to a wait outside a visit at once, and its update too. */
-static pawl_code loose_custom(pawl_step *s, const char *path, const pawl_value *v, pawl_err *err)
+static pawl_code detached_custom(pawl_step *s, const char *path, const pawl_value *v, pawl_err *err)
 {
     const char *to = pawl_value_string(spec_get(s, s->answered, "to"));
     pawl_code rc = PAWL_OK;
@@ -325,17 +325,17 @@ static pawl_code add_answer(pawl_step *s, const named_call *c, const pawl_value 
     if (it == NULL || s->answered == NULL)
         return PAWL_NOMEM;
     *s->answered = *c->c;
-    s->waits_on = c->c->at == CALL_IN_DOUBT && pawl_value_string(v) != NULL;      /* "again" */
+    s->skips_machine = c->c->at == CALL_IN_DOUBT && pawl_value_string(v) != NULL;      /* "again" */
     s->whole = s->whole || s->st->unwind != 0;
-    if (s->waits_on && s->update != NULL)
+    if (s->skips_machine && s->update != NULL)
         return refuse(s, err, "an update goes with what a command came to, not with \"again\"");
     it->value = v;
-    it->more = event_said(s, by, false);
+    it->more = event_members(s, by, false);
     if (pawl_value_size(it->more) == 0)
         it->more = NULL;
     if ((rc = step_add(s, it, err)) != PAWL_OK || s->answered->task == NULL)
         return rc;
-    return loose_custom(s, c->path, v, err);
+    return detached_custom(s, c->path, v, err);
 }
 
 /* Input for a machine between turns: drops the wait for input and merges the object. */
@@ -368,7 +368,7 @@ static pawl_code take_answer(pawl_step *s, pawl_err *err)
 }
 
 /* A signal that no wait takes, for a machine that declares that it handles such signals. */
-static pawl_code take_unasked(pawl_step *s, const char *name, pawl_err *err)
+static pawl_code take_unawaited(pawl_step *s, const char *name, pawl_err *err)
 {
     item *it = step_item(s, ITEM_SIGNAL);
 
@@ -385,7 +385,7 @@ static pawl_code take_input(pawl_step *s, pawl_err *err)
     pawl_code rc = wait_named(s, NULL, PAWL_WAIT_INPUT, &c, err);
 
     if (rc == PAWL_IGNORED && s->m->interrupt != NULL)
-        return take_unasked(s, "input", err);
+        return take_unawaited(s, "input", err);
 
     if (rc == PAWL_OK && c.c->task != NULL && s->m->turns)
         return take_turn(s, &c, err);
@@ -429,7 +429,7 @@ static pawl_code take_signal(pawl_step *s, pawl_err *err)
     rc = wait_named(s, s->ev->name, PAWL_WAIT_SIGNAL, &c, err);
     if (rc == PAWL_OK)
         return add_answer(s, &c, s->value != NULL ? s->value : value_null(&s->mem), s->ev->by, err);
-    return rc == PAWL_IGNORED && s->m->hears ? take_unasked(s, s->ev->name, err) : rc;
+    return rc == PAWL_IGNORED && s->m->hears ? take_unawaited(s, s->ev->name, err) : rc;
 }
 
 /* ---- the rest ----------------------------------------------------------------------------------------- */
@@ -446,7 +446,7 @@ static pawl_code take_update(pawl_step *s, pawl_err *err)
     if ((it = step_item(s, ITEM_UPDATE)) == NULL)
         return PAWL_NOMEM;
     it->value = s->value;
-    it->more = event_said(s, s->ev->by, true);
+    it->more = event_members(s, s->ev->by, true);
     s->in = it;
     s->whole = !s->st->root.open;
     if ((rc = step_add(s, it, err)) != PAWL_OK)
@@ -510,7 +510,7 @@ static pawl_code take_adopt(pawl_step *s, pawl_err *err)
         return PAWL_IGNORED;
     if (channels_fit(s, err) != PAWL_OK)
         return PAWL_INVALID;
-    if (status_over(s->st->status))
+    if (status_is_terminal(s->st->status))
         s->final = s->st->status;       /* an adoption does not change the status of a run that ended */
     return add_value(s, ITEM_ADOPT, v, err);
 }
@@ -542,7 +542,7 @@ pawl_code state_under(const pawl_machine *m, pawl_state *st, pawl_step *s, pawl_
 pawl_code take_event(pawl_step *s, pawl_err *err)
 {
     const pawl_state *st = s->st;
-    bool over = status_over(st->status), reopens = s->ev->kind == PAWL_EV_REOPEN;
+    bool over = status_is_terminal(st->status), reopens = s->ev->kind == PAWL_EV_REOPEN;
     pawl_code rc;
 
     if (st->status == PAWL_SUBMITTED ? s->ev->kind != PAWL_EV_START && s->ev->kind != PAWL_EV_CANCEL : s->ev->kind == PAWL_EV_START)
@@ -566,10 +566,10 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
     case PAWL_EV_ADOPT:   return take_adopt(s, err);
     case PAWL_EV_CANCEL:
         s->whole = true;
-        return add_value(s, ITEM_CANCEL, event_said(s, s->ev->by, false), err);
+        return add_value(s, ITEM_CANCEL, event_members(s, s->ev->by, false), err);
     case PAWL_EV_REOPEN:
         s->whole = true;
-        if ((rc = add_value(s, ITEM_REOPEN, event_said(s, s->ev->by, false), err)) != PAWL_OK || s->update == NULL)
+        if ((rc = add_value(s, ITEM_REOPEN, event_members(s, s->ev->by, false), err)) != PAWL_OK || s->update == NULL)
             return rc;
         return step_custom(s, "", s->update, err);
     case PAWL_EV_TICK:          /* handled by take_tick() in step.c */

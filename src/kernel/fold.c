@@ -123,9 +123,9 @@ static pawl_code fold_visit(pawl_state *st, const item *it, pawl_err *err)
         return corrupt(err, it, "the task is done already");
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
-    if ((rc = undo_given_up(st, f, tk, it->task, err)) != PAWL_OK)
+    if ((rc = undo_note_dropped(st, f, tk, it->task, err)) != PAWL_OK)
         return rc;
-    if (st->no_progress > 0 && (rc = progress_over(st, tk)) != PAWL_OK)
+    if (st->no_progress > 0 && (rc = progress_visit_end(st, tk)) != PAWL_OK)
         return rc;
     if (!TOUCH(st, tk))
         return PAWL_NOMEM;
@@ -255,7 +255,7 @@ static pawl_code call_fill(pawl_state *st, task *tk, call *c, const item *it, pa
     return st->budget != NULL && (c->kind == CALL_CALL || c->kind == CALL_SPAWN) ? budget_reserve(st, it, err) : PAWL_OK;
 }
 
-static pawl_code fold_loose(pawl_state *st, frame *f, const pawl_entry *e, const item *given, pawl_err *err)
+static pawl_code fold_detached(pawl_state *st, frame *f, const pawl_entry *e, const item *given, pawl_err *err)
 {
     item whole = *given, *it = &whole;
     call *c;
@@ -263,14 +263,14 @@ static pawl_code fold_loose(pawl_state *st, frame *f, const pawl_entry *e, const
 
     if ((it->kind == ITEM_CALL || it->kind == ITEM_SPAWN) && (rc = spec_whole(st, e->in, &it->spec, &it->spec_size, err)) != PAWL_OK)
         return rc;
-    if (!TOUCH(st, f) || !calls_room(st, &f->loose, &f->loose_cap, f->loose_used))
+    if (!TOUCH(st, f) || !calls_room(st, &f->detached, &f->detached_cap, f->detached_used))
         return PAWL_NOMEM;
-    c = &f->loose[f->loose_used];
+    c = &f->detached[f->detached_used];
     if ((rc = call_fill(st, NULL, c, it, err)) != PAWL_OK || (c->task = st_text(st, it->task, strlen(it->task))) == NULL)
         return PAWL_NOMEM;
-    f->loose_mixed = f->loose_mixed || (f->loose_used > 0 && (c[-1].superstep > c->superstep || (c[-1].superstep == c->superstep && c[-1].n > c->n)));
-    f->loose_used++;
-    f->nloose++;
+    f->detached_mixed = f->detached_mixed || (f->detached_used > 0 && (c[-1].superstep > c->superstep || (c[-1].superstep == c->superstep && c[-1].n > c->n)));
+    f->detached_used++;
+    f->ndetached++;
     return PAWL_OK;
 }
 
@@ -285,7 +285,7 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
             return corrupt(err, it, "there is no such subgraph");
         if (strcmp(it->task, UNDO_TASK) == 0 && (rc = fold_inverse(st, err)) != PAWL_OK)
             return rc;
-        return fold_loose(st, f, e, it, err);
+        return fold_detached(st, f, e, it, err);
     }
     if ((rc = task_of(st, it, &tk, &f, err)) != PAWL_OK)
         return rc;
@@ -306,28 +306,28 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
 }
 
 /* Frees the place of a detached call. The other calls keep their places until half of the places are free, so that removing is O(1) on average. */
-static pawl_code loose_gone(pawl_state *st, frame *f, call *c)
+static pawl_code detached_remove(pawl_state *st, frame *f, call *c)
 {
-    const uint32_t cap = f->nloose;     /* before the count goes down: room for one call more than remain */
+    const uint32_t cap = f->ndetached;     /* before the count goes down: room for one call more than remain */
     uint32_t used = 0;
     call *rest;
 
-    PAWL_ASSERT(c >= f->loose && c < f->loose + f->loose_used && c->task != NULL, "E1: a call of no visit is in its frame");
+    PAWL_ASSERT(c >= f->detached && c < f->detached + f->detached_used && c->task != NULL, "E1: a call of no visit is in its frame");
     if (!TOUCH(st, f) || !TOUCH(st, c))
         return PAWL_NOMEM;
     call_drop(st, c);
     c->task = NULL;
-    if (--f->nloose >= f->loose_used / 2)
+    if (--f->ndetached >= f->detached_used / 2)
         return PAWL_OK;
     if ((rest = st_alloc(st, cap * sizeof *rest)) == NULL)
         return PAWL_NOMEM;
-    for (uint32_t at = 0; (c = loose_next(f, &at)) != NULL;)
+    for (uint32_t at = 0; (c = detached_next(f, &at)) != NULL;)
         rest[used++] = *c;
-    st_free(st, f->loose, f->loose_cap * sizeof *rest);
-    f->loose = rest;
-    f->loose_cap = cap;
-    f->loose_used = used;
-    f->loose_mixed = f->loose_mixed && used > 0;
+    st_free(st, f->detached, f->detached_cap * sizeof *rest);
+    f->detached = rest;
+    f->detached_cap = cap;
+    f->detached_used = used;
+    f->detached_mixed = f->detached_mixed && used > 0;
     return PAWL_OK;
 }
 
@@ -350,7 +350,7 @@ static pawl_code hold_answered(pawl_state *st, frame *f, call *c, const item *it
     }
     if (rc == PAWL_OK && update != NULL)
         rc = put_writes(st, f, update, false, err);
-    return rc == PAWL_OK ? loose_gone(st, f, c) : rc;
+    return rc == PAWL_OK ? detached_remove(st, f, c) : rc;
 }
 
 /* A person answered that the command is to be performed again: the command is open again. */
@@ -378,7 +378,7 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         return corrupt(err, it, "a command ends in a receipt, a wait in an answer");
     if (it->at > st->record_ms)
         st->record_ms = it->at;
-    if (c->at == CALL_IN_DOUBT && it->kind == ITEM_ANSWER && !doubt_told(it->value, st->t->mem, &outcome, &value))
+    if (c->at == CALL_IN_DOUBT && it->kind == ITEM_ANSWER && !doubt_answer_read(it->value, st->t->mem, &outcome, &value))
         return fold_again(st, tk, c);
     if (st->budget != NULL && (rc = budget_settle(st, c, outcome, it->more, err)) != PAWL_OK)
         return rc;
@@ -395,7 +395,7 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
     if (c->task != NULL) {
         if (update != NULL && (rc = put_writes(st, f, update, false, err)) != PAWL_OK)
             return rc;
-        return loose_gone(st, f, c);
+        return detached_remove(st, f, c);
     }
     if (update != NULL && (rc = writes_check(st, f, update, err)) != PAWL_OK)
         return rc;
@@ -404,7 +404,7 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
     call_state_move(st, tk, c, CALL_ANSWERED);
     c->time_ms = it->at;
     c->outcome = (uint8_t)outcome;
-    if (c->lap != NULL && (rc = progress_told(st, c, outcome, value, it->more)) != PAWL_OK)
+    if (c->lap != NULL && (rc = progress_receipt(st, c, outcome, value, it->more)) != PAWL_OK)
         return rc;
     if (value != NULL && (c->value = st_value(st, value, &c->value_bytes)) == NULL)
         return PAWL_NOMEM;
@@ -425,7 +425,7 @@ static pawl_code fold_drop(pawl_state *st, const item *it, pawl_err *err)
     if ((rc = undo_note(st, it, c, NULL, err)) != PAWL_OK)
         return rc;
     if (c->task != NULL)
-        return loose_gone(st, f, c);
+        return detached_remove(st, f, c);
     if (!TOUCH(st, c) || !call_touch(st, tk))
         return PAWL_NOMEM;
     call_state_move(st, tk, c, CALL_DROPPED);
@@ -475,9 +475,9 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
         return rc;
     if (!touch(st, &tk->leave, LEFT_BYTES))
         return PAWL_NOMEM;
-    if ((rc = undo_given_up(st, f, tk, it->task, err)) != PAWL_OK)
+    if ((rc = undo_note_dropped(st, f, tk, it->task, err)) != PAWL_OK)
         return rc;
-    if (st->no_progress > 0 && (rc = progress_over(st, tk)) != PAWL_OK)
+    if (st->no_progress > 0 && (rc = progress_visit_end(st, tk)) != PAWL_OK)
         return rc;
     if (!task_ready(tk) && !call_touch(st, tk))
         return PAWL_NOMEM;

@@ -9,13 +9,13 @@
 #include "kernel/state.h"
 
 /* PAWL_OK: the entry is the next one and its hash matches. PAWL_GONE: the same, but its body is erased. PAWL_CORRUPT: neither. */
-pawl_code entry_fits(const pawl_state *st, const pawl_entry *e, pawl_err *err);
+pawl_code entry_follows(const pawl_state *st, const pawl_entry *e, pawl_err *err);
 pawl_code item_fold(pawl_state *st, pawl_entry *e, item *it, pawl_err *err);
 /* journal/marks.c */
 pawl_code mark_add(pawl_state *st, const item *it, const char *text);
 void marks_digest(pawl_state *st, hash *out);
 pawl_code marks_drop(pawl_state *st);           /* an entry has covered the records with its digest */
-void head_moves(pawl_state *st, const pawl_entry *e);   /* makes the entry the newest of the state: seq, time, status, head hash */
+void head_advance(pawl_state *st, const pawl_entry *e);   /* makes the entry the newest of the state: seq, time, status, head hash */
 /* superstep_close.c */
 pawl_code fold_close(pawl_state *st, const item *it, pawl_err *err);
 /* The leave of a done task, parsed when the state has only its text. NULL: no memory, or the text is corrupt. */

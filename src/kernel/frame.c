@@ -81,7 +81,7 @@ void visit_drop(pawl_state *st, task *tk)
 void task_drop(pawl_state *st, task *tk)
 {
     visit_drop(st, tk);     /* the block of all tasks owns the name and the arguments */
-    laps_free(st, tk->told);
+    laps_free(st, tk->history);
 }
 
 void frame_drop(pawl_state *st, frame *f)
@@ -91,18 +91,18 @@ void frame_drop(pawl_state *st, frame *f)
     for (uint32_t i = 0; i < f->ntasks; i++)
         task_drop(st, &f->tasks[i]);
     st_free(st, f->tasks, f->tasks_bytes);
-    for (uint32_t at = 0; (c = loose_next(f, &at)) != NULL;)
+    for (uint32_t at = 0; (c = detached_next(f, &at)) != NULL;)
         call_drop(st, c);
-    st_free(st, f->loose, f->loose_cap * sizeof *f->loose);
+    st_free(st, f->detached, f->detached_cap * sizeof *f->detached);
     for (uint32_t i = 0; i < f->nchannels; i++) {
         st_free(st, f->channels[i].block, f->channels[i].block_bytes);
-        st_list_dies(st, f->channels[i].list);
+        st_list_free(st, f->channels[i].list);
     }
     st_free(st, f->channels, f->nchannels * sizeof *f->channels);
     st_free(st, f->by_name.slots, f->by_name.size * sizeof *f->by_name.slots);
     st_free(st, f->joins, f->joins_bytes);
     st_free(st, f->defer, f->defer_bytes);
-    laps_free(st, f->told);
+    laps_free(st, f->history);
     if (f->parent != NULL) {
         st_free(st, f->where, strlen(f->where) + 1);
         st_free(st, f, sizeof *f);
@@ -124,7 +124,7 @@ frame *frame_new(pawl_state *st, frame *parent, const char *where)
 void frame_clear(pawl_state *st, frame *f)
 {
     frame empty = { .parent = f->parent, .where = f->where, .channels = f->channels, .nchannels = f->nchannels, .by_name = f->by_name,
-                    .fleeting = f->fleeting };
+                    .has_ephemeral = f->has_ephemeral };
     frame old = *f;
 
     old.channels = NULL;

@@ -64,7 +64,7 @@ typedef struct task {
     uint32_t commands, waits;   /* numbers of its open calls */
     uint32_t *wins;             /* the winning call of each race of the visit */
     int64_t visit_ms;
-    const laps *told;           /* calls of its earlier visits, for the loop guard; NULL: none */
+    const laps *history;           /* calls of its earlier visits, for the loop guard; NULL: none */
     const pawl_value *args;     /* stored in the block of the tasks, like the name */
     call *calls;
     uint32_t ncalls, calls_cap;
@@ -85,22 +85,22 @@ typedef struct frame {          /* a running graph: the run, or a subgraph insid
     const char *where;          /* names of the nodes from the root, "a/b"; "" for the run */
     struct channel *channels;
     uint32_t nchannels;
-    bool fleeting;              /* some channels live for one superstep only */
+    bool has_ephemeral;              /* some channels live for one superstep only */
     bool open;                  /* the superstep has started: its tasks see this state */
-    bool loose_mixed;           /* the detached calls are not in the order of superstep and number */
+    bool detached_mixed;           /* the detached calls are not in the order of superstep and number */
     task *tasks;
     uint32_t ntasks, nedges;    /* the first nedges tasks were reached by edges, the others by sends */
     size_t tasks_bytes;         /* size of the one block with tasks, arguments, names and index */
-    call *loose;                /* detached calls, which no visit waits for: waits between supersteps, commands of a reducer, inverses */
-    uint32_t nloose;            /* number of detached calls, in loose_used places; a free place has task NULL */
-    uint32_t loose_used, loose_cap;
+    call *detached;                /* detached calls, which no visit waits for: waits between supersteps, commands of a reducer, inverses */
+    uint32_t ndetached;            /* number of detached calls, in detached_used places; a free place has task NULL */
+    uint32_t detached_used, detached_cap;
     uint64_t superstep;         /* number of the open or next superstep; 0: not started */
     uint64_t steps;             /* supersteps closed in this turn */
     int64_t now_ms;             /* of a subgraph: the latest time of a receipt or answer in it */
     const pawl_value *joins;    /* {JOIN: [seen]} */
     const pawl_value *defer;    /* [node] */
     size_t joins_bytes, defer_bytes;
-    const laps *told;           /* the last calls with their results, for the loop guard; NULL: the guard is off, or no calls yet */
+    const laps *history;           /* the last calls with their results, for the loop guard; NULL: the guard is off, or no calls yet */
     struct task_index *index;   /* stored in the block of the tasks; NULL: fewer than TASKS_MANY tasks */
     hash_index by_name;         /* index of the channels; empty for few channels */
 } frame;
@@ -127,11 +127,11 @@ bool state_each_call(const pawl_state *st, see_call_fn *see, void *ctx);
 bool task_each_call(const frame *f, const task *tk, const char *path, see_call_fn *see, void *ctx);
 
 /* The next detached call from *at on; NULL: no more. */
-static inline call *loose_next(const frame *f, uint32_t *at)
+static inline call *detached_next(const frame *f, uint32_t *at)
 {
-    while (*at < f->loose_used && f->loose[*at].task == NULL)
+    while (*at < f->detached_used && f->detached[*at].task == NULL)
         ++*at;
-    return *at < f->loose_used ? &f->loose[(*at)++] : NULL;
+    return *at < f->detached_used ? &f->detached[(*at)++] : NULL;
 }
 
 frame *frame_new(pawl_state *st, frame *parent, const char *where);

@@ -146,7 +146,7 @@ pawl_code lap_of(pawl_state *st, arena *a, const task *tk, const char *text, siz
     return rc;
 }
 
-bool guard_asks(arena *a, const call *c)
+bool loop_guard_asked(arena *a, const call *c)
 {
     const pawl_value *about;
 
@@ -175,7 +175,7 @@ pawl_code progress_call(pawl_state *st, const task *tk, call *c)
     return PAWL_OK;
 }
 
-pawl_code progress_told(pawl_state *st, call *c, pawl_outcome outcome, const pawl_value *value, const pawl_value *more)
+pawl_code progress_receipt(pawl_state *st, call *c, pawl_outcome outcome, const pawl_value *value, const pawl_value *more)
 {
     const pawl_value *usage = pawl_value_get(more, "usage");
     lap *l = c->lap;
@@ -190,7 +190,7 @@ pawl_code progress_told(pawl_state *st, call *c, pawl_outcome outcome, const paw
     if (pawl_value_get(usage, "calls") == NULL)
         l->cost.n[COST_CALLS] = 1;
     l->beside = l->beside || pawl_value_bool(pawl_value_get(more, "beside"));
-    l->told = true;
+    l->done = true;
     buf_init(&b, &st->alloc);
     buf_text(&b, outcome_names[outcome]);
     if (value != NULL)
@@ -204,23 +204,23 @@ pawl_code progress_told(pawl_state *st, call *c, pawl_outcome outcome, const paw
 }
 
 /* The laps of the subgraph come first, since its frame is freed after this. */
-pawl_code progress_over(pawl_state *st, task *tk)
+pawl_code progress_visit_end(pawl_state *st, task *tk)
 {
     static const lap fresh = { .fresh = true };
     arena *a = st->t->mem;
-    const laps *inner = tk->child != NULL ? tk->child->told : NULL;
+    const laps *inner = tk->child != NULL ? tk->child->history : NULL;
     bool any = inner != NULL;
     window w;
 
     if (!window_begin(st, a, &w))
         return PAWL_NOMEM;
-    window_all(&w, tk->told);
+    window_all(&w, tk->history);
     window_all(&w, inner);
     for (uint32_t i = 0; i < tk->ncalls; i++) {
         const call *c = &tk->calls[i];
-        bool counts = c->lap != NULL && c->lap->told && !c->lap->beside;
+        bool counts = c->lap != NULL && c->lap->done && !c->lap->beside;
 
-        if (c->kind == CALL_ASK && c->at == CALL_ANSWERED && guard_asks(a, c) && pawl_value_bool(c->value)) {
+        if (c->kind == CALL_ASK && c->at == CALL_ANSWERED && loop_guard_asked(a, c) && pawl_value_bool(c->value)) {
             w.n = 0;
             window_add(&w, &fresh);
             any = true;
@@ -231,7 +231,7 @@ pawl_code progress_over(pawl_state *st, task *tk)
     }
     if (!any)
         return a->failed ? PAWL_NOMEM : PAWL_OK;
-    return TOUCH(st, &tk->told) ? laps_put(st, &w, &tk->told) : PAWL_NOMEM;
+    return TOUCH(st, &tk->history) ? laps_put(st, &w, &tk->history) : PAWL_NOMEM;
 }
 
 /* Equal laps of several tasks of one superstep count as one, since the tasks ran side by side. A subgraph keeps the `fresh` mark, because
@@ -244,10 +244,10 @@ pawl_code progress_close(pawl_state *st, frame *f)
 
     if (!window_begin(st, st->t->mem, &w))
         return PAWL_NOMEM;
-    window_all(&w, f->told);
+    window_all(&w, f->history);
     here = w.n;
     for (uint32_t i = 0; i < f->ntasks; i++) {
-        const laps *l = f->tasks[i].told;
+        const laps *l = f->tasks[i].history;
 
         own = w.n;
         for (uint32_t k = 0; l != NULL && k < l->n; k++) {
@@ -268,9 +268,9 @@ pawl_code progress_close(pawl_state *st, frame *f)
     }
     if (!any)
         return PAWL_OK;
-    if (f->parent != NULL && !TOUCH(st, &f->told))
+    if (f->parent != NULL && !TOUCH(st, &f->history))
         return PAWL_NOMEM;
-    return laps_put(st, &w, &f->told);
+    return laps_put(st, &w, &f->history);
 }
 
 /* ---- written down, and read --------------------------------------------------------------------- */
@@ -343,11 +343,11 @@ static void frame_tells(teller *t, const frame *f, const char *path, const char 
     buf p = { .data = own, .cap = sizeof own }, q = { .data = inner, .cap = sizeof inner };
 
     if (!t->tasks)
-        laps_code(t, path, f->told);
+        laps_code(t, path, f->history);
     for (uint32_t i = 0; i < f->ntasks && !t->fork; i++) {
         const task *tk = &f->tasks[i];
 
-        if (tk->told == NULL && tk->child == NULL)
+        if (tk->history == NULL && tk->child == NULL)
             continue;
         if (strlen(prefix) + strlen(tk->name) + 64 > PATH_BYTES_MAX + 64)
             continue;           /* unreachable: no path is longer (PATH_BYTES_MAX) */
@@ -356,7 +356,7 @@ static void frame_tells(teller *t, const frame *f, const char *path, const char 
         buf_text(&p, tk->name);
         own[p.size] = '\0';
         if (t->tasks)
-            laps_code(t, own, tk->told);
+            laps_code(t, own, tk->history);
         if (tk->child == NULL)
             continue;
         buf_put(&q, own, p.size);
@@ -421,11 +421,11 @@ static bool lap_read(const pawl_value *v, lap *l)
         l->fresh = true;
         return true;
     }
-    if (says == NULL || strlen(says) >= sizeof l->says || (node != NULL && strlen(node) >= sizeof l->node) || usage_wrong(pawl_value_at(v, 3)) != NULL)
+    if (says == NULL || strlen(says) >= sizeof l->says || (node != NULL && strlen(node) >= sizeof l->node) || usage_error(pawl_value_at(v, 3)) != NULL)
         return false;
     caps_read(pawl_value_at(v, 3), &cost);
     l->cost = share_due(&cost);
-    l->told = true;
+    l->done = true;
     memcpy(l->says, says, strlen(says) + 1);
     if (node != NULL)
         memcpy(l->node, node, strlen(node) + 1);
@@ -468,7 +468,7 @@ pawl_code progress_read(pawl_state *st, const pawl_value *v, pawl_err *err)
 
             rc = PAWL_CORRUPT;
             if (f != NULL || tk != NULL)
-                rc = laps_read(st, pawl_value_at(one, 1), f != NULL ? &f->told : &tk->told);
+                rc = laps_read(st, pawl_value_at(one, 1), f != NULL ? &f->history : &tk->history);
         }
     }
     return rc == PAWL_CORRUPT ? fail(err, rc, "a folded state: progress is {\"frames\",\"tasks\"}, each [[PATH,LAPS]...]") : rc;

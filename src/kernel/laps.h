@@ -25,7 +25,7 @@ enum {
 typedef struct lap {
     unsigned char command[LAP_BYTES], result[LAP_BYTES];
     amounts cost;
-    bool told;                  /* the result is known */
+    bool done;                  /* the result is known */
     bool beside;                /* the same command of this visit was open when this one was made: calls side by side are no repetition */
     bool fresh;                 /* not a call: a person said "go on", so earlier laps do not count any more */
     char says[SAYS_BYTES];      /* EFFECT(ARGUMENTS), truncated */
@@ -36,8 +36,8 @@ typedef struct laps { uint32_t n; lap of[]; } laps;     /* immutable once it is 
 
 /* The folds; called only when st->no_progress > 0. `c` is the newest call of the visit. */
 pawl_code progress_call(pawl_state *st, const struct task *tk, struct call *c);
-pawl_code progress_told(pawl_state *st, struct call *c, pawl_outcome outcome, const pawl_value *value, const pawl_value *more);
-pawl_code progress_over(pawl_state *st, struct task *tk);      /* at the end of a visit, before its calls are freed: appends their laps to the task */
+pawl_code progress_receipt(pawl_state *st, struct call *c, pawl_outcome outcome, const pawl_value *value, const pawl_value *more);
+pawl_code progress_visit_end(pawl_state *st, struct task *tk);      /* at the end of a visit, before its calls are freed: appends their laps to the task */
 pawl_code progress_close(pawl_state *st, struct frame *f);
 void laps_free(pawl_state *st, const laps *l);
 
@@ -57,7 +57,7 @@ bool command_same(const lap *a, const lap *b);
 bool lap_same(const lap *a, const lap *b);      /* the same command with the same result */
 /* The lap of the command with this SPEC. *counts: the guard counts the command; false for pure ones and for unknown arguments. */
 pawl_code lap_of(pawl_state *st, arena *a, const struct task *tk, const char *text, size_t size, lap *l, bool *counts);
-bool guard_asks(arena *a, const struct call *c);   /* whether the call is a question of the loop guard */
+bool loop_guard_asked(arena *a, const struct call *c);   /* whether the call is a question of the loop guard */
 void digest_hex(const unsigned char digest[LAP_BYTES], char out[HASH_HEX + 1]);
 const pawl_value *cost_value(arena *a, const amounts *c);
 

@@ -117,13 +117,13 @@ frame *frame_find(pawl_state *st, const char *path)
 }
 
 /* Binary search: index of the first detached call of that superstep and number. Free places keep their old numbers, so the order is intact. */
-static uint32_t loose_from(const frame *f, uint64_t superstep, uint32_t n)
+static uint32_t detached_from(const frame *f, uint64_t superstep, uint32_t n)
 {
-    uint32_t from = 0, to = f->loose_used;
+    uint32_t from = 0, to = f->detached_used;
 
     while (from < to) {
         const uint32_t mid = from + (to - from) / 2;
-        const call *c = &f->loose[mid];
+        const call *c = &f->detached[mid];
 
         if (c->superstep < superstep || (c->superstep == superstep && c->n < n))
             from = mid + 1;
@@ -133,16 +133,16 @@ static uint32_t loose_from(const frame *f, uint64_t superstep, uint32_t n)
     return from;
 }
 
-static call *loose_find(frame *f, uint64_t superstep, const char *path, uint32_t visit_no, uint32_t n)
+static call *detached_find(frame *f, uint64_t superstep, const char *path, uint32_t visit_no, uint32_t n)
 {
     call *c;
 
-    if (f == NULL || f->nloose == 0)
+    if (f == NULL || f->ndetached == 0)
         return NULL;
-    for (uint32_t at = f->loose_mixed ? 0 : loose_from(f, superstep, n); (c = loose_next(f, &at)) != NULL;) {
+    for (uint32_t at = f->detached_mixed ? 0 : detached_from(f, superstep, n); (c = detached_next(f, &at)) != NULL;) {
         if (c->superstep == superstep && c->visit == visit_no && c->n == n && strcmp(c->task, path) == 0)
             return c;
-        if (!f->loose_mixed && (c->superstep != superstep || c->n != n))
+        if (!f->detached_mixed && (c->superstep != superstep || c->n != n))
             return NULL;
     }
     return NULL;
@@ -171,7 +171,7 @@ frame *frame_above(pawl_state *st, const char *path)
 
 call *call_find(pawl_state *st, uint64_t superstep, const char *path, uint32_t visit_no, uint32_t n, frame **in, task **of)
 {
-    call *c = loose_find(*in = frame_above(st, path), superstep, path, visit_no, n);
+    call *c = detached_find(*in = frame_above(st, path), superstep, path, visit_no, n);
     task *tk;
 
     if (of != NULL)
@@ -208,7 +208,7 @@ int64_t frame_time(const frame *f)
 
 bool frame_waits(const frame *f)
 {
-    if (f->nloose > 0)
+    if (f->ndetached > 0)
         return true;
     if (f->index != NULL)
         return f->index->all.blocked > 0;

@@ -36,14 +36,14 @@ static void lap_put(buf *b, const lap *l)
 
 /* ---- asked before ------------------------------------------------------------------------------------ */
 
-bool progress_wait(pawl_step *s, const call *c) { return s->st->no_progress > 0 && guard_asks(&s->mem, c); }
+bool loop_guard_is_wait(pawl_step *s, const call *c) { return s->st->no_progress > 0 && loop_guard_asked(&s->mem, c); }
 
-uint32_t progress_counted(pawl_step *s, uint32_t n)
+uint32_t loop_guard_number(pawl_step *s, uint32_t n)
 {
     uint32_t own = n;
 
     for (uint32_t i = 0; s->st->no_progress > 0 && i < n && i < s->v->task->ncalls; i++)
-        own -= guard_asks(&s->mem, &s->v->task->calls[i]);
+        own -= loop_guard_asked(&s->mem, &s->v->task->calls[i]);
     return own;
 }
 
@@ -56,8 +56,8 @@ static void window_frames(window *w, const frame *f)
         window_frames(w, outer);
     for (uint32_t i = 0; outer != NULL && i < outer->ntasks; i++)
         if (outer->tasks[i].child == f)
-            window_all(w, outer->tasks[i].told);
-    window_all(w, f->told);
+            window_all(w, outer->tasks[i].history);
+    window_all(w, f->history);
 }
 
 /* The laps before the next command of the visit. Calls of this visit that run side by side do not count. */
@@ -68,13 +68,13 @@ static bool window_of(pawl_step *s, window *w)
     if (!window_begin(s->st, &s->mem, w))
         return false;
     window_frames(w, v->frame);
-    window_all(w, v->task->told);
+    window_all(w, v->task->history);
     for (uint32_t i = 0; i < v->task->ncalls && i < v->cursor; i++) {
         const call *c = &v->task->calls[i];
 
-        if (c->lap != NULL && c->lap->told && !c->lap->beside && !v->unanswered)
+        if (c->lap != NULL && c->lap->done && !c->lap->beside && !v->unanswered)
             window_add(w, c->lap);
-        else if (c->kind == CALL_ASK && c->at == CALL_ANSWERED && guard_asks(&s->mem, c))
+        else if (c->kind == CALL_ASK && c->at == CALL_ANSWERED && loop_guard_asked(&s->mem, c))
             w->n = 0;
     }
     for (uint32_t i = w->n; i-- > 0; )
@@ -152,7 +152,7 @@ static pawl_code asks_now(pawl_step *s, const window *w, uint32_t p)
     q.schema = value_pack(&s->mem, NULL, "{s:s}", "type", "boolean");
     if (q.about == NULL || q.prompt == NULL || q.schema == NULL)
         return PAWL_NOMEM;
-    s->v->held = true;          /* no further commands in this pass: their numbers would come before the call that waits here */
+    s->v->guard_asked = true;          /* no further commands in this pass: their numbers would come before the call that waits here */
     return pawl_ask_with(s, &q, NULL);
 }
 
@@ -171,7 +171,7 @@ static pawl_code asked_here(pawl_step *s, const call *c, const lap *next)
                            (unsigned)s->v->task->visit, next->says);
     s->v->cursor++;
     if (c->at != CALL_ANSWERED) {
-        s->v->unanswered = s->v->held = true;
+        s->v->unanswered = s->v->guard_asked = true;
         return PAWL_INTERRUPTED;
     }
     if (pawl_value_bool(c->value))
@@ -179,7 +179,7 @@ static pawl_code asked_here(pawl_step *s, const call *c, const lap *next)
     return visit_wrong(s, PAWL_DENIED, "no progress: %s: no", pawl_value_string(prompt));
 }
 
-pawl_code progress_asks(pawl_step *s, const char *spec, size_t size)
+pawl_code loop_guard_check(pawl_step *s, const char *spec, size_t size)
 {
     const visit *v = s->v;
     const call *c = v->cursor < v->task->ncalls ? &v->task->calls[v->cursor] : NULL;
@@ -189,9 +189,9 @@ pawl_code progress_asks(pawl_step *s, const char *spec, size_t size)
     uint32_t p;
     pawl_code rc;
 
-    if (s->st->no_progress == 0 || spec == NULL || v->reading || v->held)
+    if (s->st->no_progress == 0 || spec == NULL || v->reading || v->guard_asked)
         return PAWL_OK;
-    if (c != NULL && !guard_asks(&s->mem, c))
+    if (c != NULL && !loop_guard_asked(&s->mem, c))
         return s->mem.failed ? PAWL_NOMEM : PAWL_OK;
     if ((rc = lap_of(s->st, &s->mem, v->task, spec, size, &next, &counts)) != PAWL_OK || !counts)
         return rc;

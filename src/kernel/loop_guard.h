@@ -8,9 +8,9 @@
 
 /* Checks the call with this SPEC before the node makes it. PAWL_OK: make the call. PAWL_INTERRUPTED: the question takes the number of the call
  * and is open. PAWL_DENIED: the person said no; the visit has the error. */
-pawl_code progress_asks(pawl_step *s, const char *spec, size_t size);
+pawl_code loop_guard_check(pawl_step *s, const char *spec, size_t size);
 /* The number of a command as its node counts: without the questions of the guard. */
-uint32_t progress_counted(pawl_step *s, uint32_t n);
-bool progress_wait(pawl_step *s, const struct call *c);        /* whether the call is a question of the guard */
+uint32_t loop_guard_number(pawl_step *s, uint32_t n);
+bool loop_guard_is_wait(pawl_step *s, const struct call *c);        /* whether the call is a question of the guard */
 
 #endif

@@ -51,13 +51,13 @@ void limits_code(buf *b, const pawl_limits *l)
     buf_char(b, ']');
 }
 
-const char *limits_wrong(const pawl_limits *l)
+const char *limits_error(const pawl_limits *l)
 {
     if (l->inverse != NULL && (l->cls != PAWL_COMPENSABLE || !name_valid(l->inverse)))
         return "an inverse is the name of an effect, and goes with the class compensable";
     if (l->on_unknown != NULL && ((l->cls != PAWL_ONCE && l->cls != PAWL_COMPENSABLE) || !name_valid(l->on_unknown)))
         return "on_unknown is the name of an effect, and goes with the classes once and compensable";
-    return costs_wrong(&l->cost);
+    return cost_error(&l->cost);
 }
 
 const char *pawl_version(void) { return "0.1.0"; }

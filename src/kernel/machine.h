@@ -44,7 +44,7 @@ struct pawl_machine {
 
 void retry_code(buf *b, const pawl_retry *r);           /* canonical text for the machine's hash */
 void limits_code(buf *b, const pawl_limits *l);
-const char *limits_wrong(const pawl_limits *l);         /* error text when the inverse or on_unknown does not fit the class; NULL: valid */
+const char *limits_error(const pawl_limits *l);         /* error text when the inverse or on_unknown does not fit the class; NULL: valid */
 const pawl_limits *machine_limits(const pawl_machine *m, const char *effect);  /* NULL: the default */
 const machine_channel *machine_channel_find(const pawl_machine *m, const char *where, const char *name);
 /* Canonical text of the channels' declarations, in the arena, for the base and the hash. NULL: no memory, or a first value is not valid JSON

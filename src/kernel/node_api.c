@@ -385,8 +385,8 @@ static pawl_code cost_said(pawl_step *s, const pawl_cost *cost, const pawl_limit
 {
     if (cost == NULL)
         return PAWL_OK;
-    if (costs_wrong(cost) != NULL)
-        return visit_wrong(s, PAWL_INVALID, "%s", costs_wrong(cost));
+    if (cost_error(cost) != NULL)
+        return visit_wrong(s, PAWL_INVALID, "%s", cost_error(cost));
     *own = *limits != NULL ? **limits : (pawl_limits){0};
     own->cost = *cost;
     *limits = own;
@@ -418,7 +418,7 @@ pawl_code pawl_call_with(pawl_step *s, const char *effect, const pawl_value *arg
         return rc;
     due = cost_due(limits);
     spec = spec_call(s, effect, args, limits, NULL, &size);
-    if (s->st->no_progress > 0 && (rc = progress_asks(s, spec, size)) != PAWL_OK)
+    if (s->st->no_progress > 0 && (rc = loop_guard_check(s, spec, size)) != PAWL_OK)
         return rc;
     rc = visit_command(s, CALL_CALL, 0, 0, spec, size, &due, &c);
     return command_value(rc, c, receipt);
@@ -490,14 +490,14 @@ pawl_code pawl_select(pawl_step *s, uint32_t *winner)
         return not_here(s, "select");
     v->raced = true;
     if (v->races < v->task->nwins) {
-        *winner = progress_counted(s, v->task->wins[v->races++]);
+        *winner = loop_guard_number(s, v->task->wins[v->races++]);
         return PAWL_OK;
     }
     for (uint32_t i = 0; i < v->task->ncalls && i < v->cursor && v->nwon < RACES_MAX; i++) {
-        if (v->task->calls[i].at != CALL_ANSWERED || has_won(v, i) || progress_wait(s, &v->task->calls[i]))
+        if (v->task->calls[i].at != CALL_ANSWERED || has_won(v, i) || loop_guard_is_wait(s, &v->task->calls[i]))
             continue;
         v->won[v->nwon++] = i;
-        *winner = progress_counted(s, i);
+        *winner = loop_guard_number(s, i);
         v->races++;
         return PAWL_OK;
     }

@@ -53,7 +53,7 @@ static bool each_in(const frame *f, const char *prefix, see_call_fn *see, void *
 {
     const call *c;
 
-    for (uint32_t at = 0; (c = loose_next(f, &at)) != NULL;)
+    for (uint32_t at = 0; (c = detached_next(f, &at)) != NULL;)
         if (!see(ctx, f, NULL, c->task, c, c->n))
             return false;
     for (uint32_t i = 0; i < f->ntasks; i++)

@@ -133,7 +133,7 @@ static pawl_code unwind_next(pawl_step *s, pawl_err *err)
     s->whole = true;
     if (st->undone < undo_count(st))
         return inverse_issue(s, err);
-    PAWL_ASSERT(status_over(st->unwind) && st->unwind != PAWL_COMPLETED, "E5: what was undone does not complete");
+    PAWL_ASSERT(status_is_terminal(st->unwind) && st->unwind != PAWL_COMPLETED, "E5: what was undone does not complete");
     s->final = st->unwind;
     return PAWL_OK;
 }
@@ -163,7 +163,7 @@ pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t 
 
     if (status != PAWL_COMPLETED && undo_due(s))
         return unwind_begin(s, status, reason, size, err);
-    PAWL_ASSERT(status_over(status), "K1: a run ends with a terminal status");
+    PAWL_ASSERT(status_is_terminal(status), "K1: a run ends with a terminal status");
     s->final = (int)status;
     if (reason == NULL)
         return PAWL_OK;
@@ -198,7 +198,7 @@ pawl_code step_cancel(pawl_step *s, pawl_err *err)
 
     if (rc == PAWL_OK && state_canceling(st))
         rc = step_drop(s, false, err);
-    if (rc != PAWL_OK || s->waits_on || (st->commands > 0 && !again && !BROKEN(BROKEN_UNWIND_EARLY)))
+    if (rc != PAWL_OK || s->skips_machine || (st->commands > 0 && !again && !BROKEN(BROKEN_UNWIND_EARLY)))
         return rc;
     s->whole = true;
     if (again && st->commands > 0 && (st->unwind != 0 || undo_due(s)) && (rc = step_drop(s, true, err)) != PAWL_OK)

@@ -20,7 +20,7 @@ void spec_limits(const pawl_value *spec, pawl_limits *out)
     out->total_timeout_ms = (uint32_t)pawl_value_uint(pawl_value_get(t, "total_ms"));
     out->inverse = pawl_value_string(pawl_value_get(spec, "inverse"));
     out->on_unknown = pawl_value_string(pawl_value_get(spec, "on_unknown"));
-    if (cost != NULL && usage_wrong(cost) == NULL)
+    if (cost != NULL && usage_error(cost) == NULL)
         out->cost = (pawl_cost){ .tokens = pawl_value_int(pawl_value_get(cost, "tokens")), .micros = pawl_value_int(pawl_value_get(cost, "micros")),
                                  .calls = pawl_value_int(pawl_value_get(cost, "calls")) };
 }

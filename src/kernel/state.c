@@ -40,8 +40,8 @@ void state_drop(pawl_state *st)
         st_free(st, st->marks[i].path, strlen(st->marks[i].path) + 1);
     st_free(st, st->marks, st->marks_cap * sizeof *st->marks);
     st_free(st, st->reason, st->reason_bytes);
-    st_list_dies(st, st->pending);
-    st_list_dies(st, st->undo);
+    st_list_free(st, st->pending);
+    st_list_free(st, st->undo);
     st_free(st, st->budget, sizeof *st->budget);
 }
 
@@ -271,7 +271,7 @@ static bool nth_find(pawl_state *st, nth_call *want)
 {
     const frame *f = &st->root;
 
-    if (nth_among(st, f->loose, f->loose_used, NULL, want))
+    if (nth_among(st, f->detached, f->detached_used, NULL, want))
         return true;
     for (uint32_t i = 0, passed; i < f->ntasks; i++)
         if ((passed = nth_passes_many(f, i, want)) > 0)
@@ -330,7 +330,7 @@ static pawl_code command_but_args(pawl_state *st, pawl_step *s, const nth_call *
     spec_limits(*spec, &out->limits);
     (void)share_of(*spec, &out->share);
     out->child = pawl_value_string(pawl_value_get(*spec, "name"));
-    out->cleared = doubt_cleared(&s->mem, w->c);
+    out->cleared = doubt_attempts_cleared(&s->mem, w->c);
     return s->mem.failed ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
 }
 

@@ -90,7 +90,7 @@ struct pawl_state {
 enum { HEAD_BYTES_MOST = 256 };
 _Static_assert(HEAD_BYTES <= HEAD_BYTES_MOST, "the head of a state is copied in every transaction: keep what is rare out of it");
 
-static inline bool status_over(unsigned status)
+static inline bool status_is_terminal(unsigned status)
 {
     return (1u << status & (1u << PAWL_COMPLETED | 1u << PAWL_FAILED | 1u << PAWL_CANCELED_RUN | 1u << PAWL_REJECTED)) != 0;
 }
@@ -102,7 +102,7 @@ static inline void status_move(pawl_state *st, unsigned to) { sm_move_hot(&run_t
  * start. */
 static inline bool state_runnable(const pawl_state *st)
 {
-    if (state_canceling(st) || st->root.nloose > 0)
+    if (state_canceling(st) || st->root.ndetached > 0)
         return false;
     if (st->root.ntasks == 0)       /* a fork of a run that ended: a tick ends the fork. A reducer has no supersteps */
         return st->root.superstep > 0;
@@ -114,7 +114,7 @@ static inline pawl_status status_now(const pawl_state *st)      /* of a run that
 }
 static inline pawl_code next_of_state(const pawl_state *st, unsigned status)
 {
-    if (status_over(status))
+    if (status_is_terminal(status))
         return PAWL_HALTED;
     if (state_runnable(st))
         return PAWL_OK;

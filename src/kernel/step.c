@@ -44,7 +44,7 @@ static pawl_code step_again(pawl_step *s, const pawl_value *command, pawl_err *e
     if (it->spec == NULL)
         return PAWL_NOMEM;
     rc = step_add(s, it, err);
-    return rc == PAWL_OK ? budget_holds(s->st, err) : rc;
+    return rc == PAWL_OK ? budget_check_caps(s->st, err) : rc;
 }
 
 /* ---- bytes --------------------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static pawl_code step_finish(pawl_step *s, pawl_err *err)
         return fail(err, PAWL_NOMEM, "no memory for the bytes of a step");
     if (s->out.size > TEXT_BYTES_MAX)
         return fail(err, PAWL_LIMIT, "%s: a step of %zu bytes is over the limit of %zu (TEXT_BYTES_MAX)", st->run, s->out.size, TEXT_BYTES_MAX);
-    s->some = true;
+    s->has_entry = true;
     return PAWL_OK;
 }
 
@@ -185,7 +185,7 @@ static pawl_code event_parse(pawl_step *s, const pawl_event *ev, pawl_err *err)
 }
 
 /* The rest of an apply after the folds of the items: the state keeps copies of values that the step owns, and the entry becomes the newest. */
-static pawl_code feed_settles(pawl_step *s)
+static pawl_code feed_keep(pawl_step *s)
 {
     pawl_entry *e = &s->entry;
     pawl_state *st = s->st;
@@ -208,14 +208,14 @@ static pawl_code feed_settles(pawl_step *s)
         rc = mark_add(st, it, e->items_text + it->text_at);
     PAWL_ASSERT(rc != PAWL_OK || e->record || st->nmarks == 0, "E2: an entry covers the records before it");
     if (rc == PAWL_OK)
-        head_moves(st, e);
+        head_advance(st, e);
     return rc;
 }
 
 /* A tick has no item: it lets the machine continue where no outside event is needed. */
 static inline pawl_code take_tick(const pawl_state *st)
 {
-    return st->status != PAWL_SUBMITTED && !status_over(st->status) && state_runnable(st) ? PAWL_OK : PAWL_IGNORED;
+    return st->status != PAWL_SUBMITTED && !status_is_terminal(st->status) && state_runnable(st) ? PAWL_OK : PAWL_IGNORED;
 }
 
 static inline pawl_code feed_in(pawl_step *s, pawl_err *err)
@@ -226,9 +226,9 @@ static inline pawl_code feed_in(pawl_step *s, pawl_err *err)
     if ((rc = s->ev->kind == PAWL_EV_TICK ? take_tick(s->st) : take_event(s, err)) != PAWL_OK)
         return rc;
     again = s->answered != NULL && s->answered->task != NULL ? spec_get(s, s->answered, "command") : NULL;
-    if (state_canceling(s->st) || (s->st->unwind != 0 && !status_over(s->st->status)))
+    if (state_canceling(s->st) || (s->st->unwind != 0 && !status_is_terminal(s->st->status)))
         rc = step_cancel(s, err);
-    else if (s->waits_on)
+    else if (s->skips_machine)
         rc = PAWL_OK;
     else
         rc = again != NULL ? step_again(s, again, err) : s->m->ops->drive(s->m, s, err);
@@ -238,7 +238,7 @@ static inline pawl_code feed_in(pawl_step *s, pawl_err *err)
 }
 
 /* Any other error may be a consequence of missing memory, so PAWL_NOMEM has precedence. */
-static pawl_code feed_fails(const pawl_step *s, const pawl_state *st, const pawl_event *ev, pawl_code rc, const pawl_err *why, pawl_err *err)
+static pawl_code feed_error(const pawl_step *s, const pawl_state *st, const pawl_event *ev, pawl_code rc, const pawl_err *why, pawl_err *err)
 {
     size_t n = strlen(st->run);
 
@@ -267,7 +267,7 @@ static pawl_code feed(const pawl_machine *m, pawl_state *st, const pawl_event *e
     if ((rc = machine_fits(m, st, ev, &why)) == PAWL_OK && (ev->value != NULL || ev->update != NULL))
         rc = event_parse(s, ev, &why);
     if (rc != PAWL_OK)
-        return feed_fails(s, st, ev, rc, &why, err);
+        return feed_error(s, st, ev, rc, &why, err);
     s->st = st;
     s->m = m;
     s->ev = ev;
@@ -277,15 +277,15 @@ static pawl_code feed(const pawl_machine *m, pawl_state *st, const pawl_event *e
     txn_begin(st, &s->t, &s->mem, keep ? TXN_ADVANCE : TXN_FEED);
     rc = feed_in(s, &why);
     if (keep && rc == PAWL_OK)
-        rc = feed_settles(s);
+        rc = feed_keep(s);
     txn_end(st, rc == PAWL_OK && !s->mem.failed && st->load_failed == PAWL_OK);
     s->v = NULL;
     if (rc < 0 || s->mem.failed || st->load_failed != PAWL_OK)
-        rc = feed_fails(s, st, ev, rc, &why, err);
-    PAWL_ASSERT(rc != PAWL_IGNORED || !s->some, "K1: what is ignored makes no entry");
+        rc = feed_error(s, st, ev, rc, &why, err);
+    PAWL_ASSERT(rc != PAWL_IGNORED || !s->has_entry, "K1: what is ignored makes no entry");
     if (rc == PAWL_OK)
         return s->next;
-    s->some = false;
+    s->has_entry = false;
     blobs_reset(&s->blobs);
     st->ignored += rc == PAWL_IGNORED;
     return rc;

@@ -23,7 +23,7 @@ struct pawl_step {
     const pawl_machine *m;
     void *block;                /* the allocated block, which contains this step */
     _Alignas(CACHE_LINE) pawl_entry entry;      /* step_reset() zeroes the members from here to `ev` */
-    bool some;                  /* the step has an entry */
+    bool has_entry;
     struct visit *v;
     const pawl_value *value, *update;   /* of the event, parsed */
     const item *in;             /* the item of the event */
@@ -36,7 +36,7 @@ struct pawl_step {
     _Alignas(CACHE_LINE) txn t;
     int64_t now;                /* the event's time, raised to the time of the last entry */
     bool whole;                 /* this event makes an entry, never a task record */
-    bool waits_on;              /* the machine is not called for this event: open calls stay open */
+    bool skips_machine;              /* the machine is not called for this event: open calls stay open */
     bool was_open;              /* a superstep was open before this event */
     bool was_canceling;
     bool texts;                 /* the state stores some of its leave items as text */

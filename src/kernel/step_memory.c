@@ -56,19 +56,19 @@ void step_reset(pawl_step *s)
     s->refs.count = s->refs.next = 0;
     blobs_reset(&s->blobs);
     s->final = -1;
-    s->whole = s->waits_on = false;
+    s->whole = s->skips_machine = false;
     mem_zero(&s->entry, offsetof(pawl_step, ev) - offsetof(pawl_step, entry));
     s->entry.mem = &s->mem;
 }
 
 pawl_entry *pawl_step_entry(pawl_step *s)
 {
-    return s->some ? &s->entry : NULL;
+    return s->has_entry ? &s->entry : NULL;
 }
 
 pawl_bytes pawl_step_bytes(const pawl_step *s)
 {
-    return s->some ? s->entry.bytes : (pawl_bytes){0};
+    return s->has_entry ? s->entry.bytes : (pawl_bytes){0};
 }
 
 /* ---- texts and references ----------------------------------------------------------------------- */

@@ -106,7 +106,7 @@ static pawl_code channels_expire(pawl_state *st, frame *f)
     pawl_code rc = PAWL_OK;
 
     for (uint32_t i = 0; i < f->nchannels && rc == PAWL_OK; i++)
-        if (f->channels[i].set && decl_fleets(f->channels[i].d))
+        if (f->channels[i].set && decl_is_ephemeral(f->channels[i].d))
             rc = channel_clear(st, &f->channels[i]);
     return rc;
 }
@@ -116,7 +116,7 @@ static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, uint32_t
     merging m = { .st = st, .f = f, .err = err };
     pawl_code rc = PAWL_OK;
 
-    if (f->open && f->fleeting && (rc = channels_expire(st, f)) != PAWL_OK)
+    if (f->open && f->has_ephemeral && (rc = channels_expire(st, f)) != PAWL_OK)
         return rc;
     for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++) {
         m.tk = &f->tasks[i];
@@ -148,7 +148,7 @@ static pawl_code merge_pending(pawl_state *st, pawl_err *err)
     if (rc == PAWL_OK && !TOUCH(st, &st->pending))
         return PAWL_NOMEM;
     if (rc == PAWL_OK) {
-        st_list_dies(st, st->pending);
+        st_list_free(st, st->pending);
         st->pending = NULL;
     }
     return rc;
@@ -405,7 +405,7 @@ static pawl_code tasks_change(pawl_state *st, frame *f, const closing *cl, plann
     pawl_code rc;
 
     for (uint32_t i = 0; i < f->ntasks; i++)
-        if (last[i].ncalls > 0 || last[i].left != NULL || last[i].fault != NULL || last[i].told != NULL)
+        if (last[i].ncalls > 0 || last[i].left != NULL || last[i].fault != NULL || last[i].history != NULL)
             task_drop(st, &last[i]);
     f->tasks = NULL;
     f->index = NULL;
@@ -425,7 +425,7 @@ static inline size_t lone_name(const pawl_state *st, const frame *f, const closi
     if (f != &st->root || f->ntasks != 1 || st->pending != NULL || cl == NULL || cl->nnext != 1)
         return 0;
     tk = f->tasks;
-    if (tk->at != TASK_LEFT || tk->leave == NULL || tk->left != NULL || tk->told != NULL || cl->joins != NULL || cl->defer != NULL ||
+    if (tk->at != TASK_LEFT || tk->leave == NULL || tk->left != NULL || tk->history != NULL || cl->joins != NULL || cl->defer != NULL ||
         (tk->ncalls | tk->leave->nsends | cl->nmerged | cl->nsends) > 0)
         return 0;
     size = strlen(cl->next[0]);
@@ -453,7 +453,7 @@ static inline pawl_code lone_close(pawl_state *st, frame *f, const closing *cl, 
 {
     merging m = { .st = st, .f = f, .tk = f->tasks, .err = err };
     task *next;
-    pawl_code rc = f->open && f->fleeting ? channels_expire(st, f) : PAWL_OK;
+    pawl_code rc = f->open && f->has_ephemeral ? channels_expire(st, f) : PAWL_OK;
 
     if (rc != PAWL_OK || (rc = writes_merge(&m, f->tasks->leave)) != PAWL_OK)
         return rc;
@@ -491,7 +491,7 @@ static APART pawl_code close_any(pawl_state *st, frame *f, const item *it, pawl_
         return rc;
     if (f == &st->root && st->pending != NULL && (rc = merge_pending(st, err)) != PAWL_OK)
         return rc;
-    /* From here on only memory can fail, so the head may change (see txn_place()). */
+    /* From here on only memory can fail, so the head may change (see txn_position()). */
     if (f->parent != NULL)
         f->now_ms = frame_time(f);
     if ((rc = tasks_change(st, f, cl, &p)) != PAWL_OK)

@@ -52,7 +52,7 @@ uint32_t frame_open(const frame *f, bool waits)
     const call *c;
     uint32_t n = 0;
 
-    for (uint32_t at = 0; (c = loose_next(f, &at)) != NULL;)
+    for (uint32_t at = 0; (c = detached_next(f, &at)) != NULL;)
         n += call_is_open(c) && call_asks(c) == waits;
     if (f->index != NULL)
         return n + (waits ? f->index->all.waits : f->index->all.commands);
@@ -69,7 +69,7 @@ static bool frame_quiet(const frame *f)
 {
     bool waits = false;
 
-    if (f->nloose > 0)
+    if (f->ndetached > 0)
         return true;
     if (f->index != NULL)
         return f->index->all.runs == 0 && f->ntasks > f->index->all.left + f->index->all.failed;

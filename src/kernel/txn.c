@@ -50,7 +50,7 @@ static void undo_one(pawl_state *st, const undo *u)
     case UNDO_BYTES:
         memcpy(u->at, u + 1, u->size);
         break;
-    case UNDO_BORN:
+    case UNDO_ALLOC:
         mem_free(&st->alloc, u->at, u->size);
         break;
     case UNDO_GREW:
@@ -60,17 +60,17 @@ static void undo_one(pawl_state *st, const undo *u)
     case UNDO_SET:
         memcpy(((list *)u->at)->nodes + u->count, u + 1, u->size);
         break;
-    case UNDO_LIST_BORN:
+    case UNDO_LIST_ALLOC:
         list_free(u->at);
         break;
-    case UNDO_DEAD:
-    case UNDO_LIST_DEAD:
+    case UNDO_FREE:
+    case UNDO_LIST_FREE:
         st->t->late = u->late;
         break;
     }
 }
 
-void txn_back(pawl_state *st, undo *to)
+void txn_rollback(pawl_state *st, undo *to)
 {
     while (st->t->log != to) {
         PAWL_ASSERT(st->t->log != NULL, "G9: a mark is of the transaction that goes back to it");
@@ -94,9 +94,9 @@ static void txn_commit(pawl_state *st)
         if (u->kind == UNDO_GREW)
             ((list *)u->at)->floating = 0;      /* in a first pass, before any list is freed */
     for (const undo *u = st->t->late; u != NULL; u = u->late) {
-        if (u->kind == UNDO_DEAD)
+        if (u->kind == UNDO_FREE)
             block_free(st, u->at, u->size);
-        else if (u->kind == UNDO_LIST_DEAD)
+        else if (u->kind == UNDO_LIST_FREE)
             list_free(u->at);
     }
 }
@@ -107,7 +107,7 @@ void txn_end(pawl_state *st, bool commit)
     if (commit && txn_keeps(st)) {
         txn_commit(st);
     } else {
-        txn_back(st, NULL);
+        txn_rollback(st, NULL);
         mem_copy((char *)st + HEAD_FROM, st->t->head, HEAD_BYTES);
     }
     if (st->spare != NULL && (st->commands > 0 || st->waits > 0 || st->root.ntasks == 0)) {
@@ -127,7 +127,7 @@ void *st_alloc(pawl_state *st, size_t size)
         return arena_zero(st->t->mem, size);
     if ((p = mem_new(&st->alloc, size)) == NULL)
         return NULL;
-    if (log_new(st, UNDO_BORN, p, size) == NULL) {
+    if (log_new(st, UNDO_ALLOC, p, size) == NULL) {
         mem_free(&st->alloc, p, size);
         return NULL;
     }
@@ -145,7 +145,7 @@ void st_free(pawl_state *st, const void *ptr, size_t size)
     if (st->t->mode == TXN_DROP)
         mem_free(&st->alloc, p.out, size);
     else
-        (void)log_late(st, UNDO_DEAD, p.out, size);
+        (void)log_late(st, UNDO_FREE, p.out, size);
 }
 
 const char *st_text(pawl_state *st, const char *text, size_t size)
@@ -200,17 +200,17 @@ bool st_list_changes(pawl_state *st, list *l, size_t at, size_t nodes)
     return true;
 }
 
-bool st_list_born(pawl_state *st, list *l)
+bool st_list_alloc(pawl_state *st, list *l)
 {
-    return log_new(st, UNDO_LIST_BORN, l, 0) != NULL;
+    return log_new(st, UNDO_LIST_ALLOC, l, 0) != NULL;
 }
 
-void st_list_dies(pawl_state *st, list *l)
+void st_list_free(pawl_state *st, list *l)
 {
     if (l == NULL || !txn_keeps(st))
         return;
     if (st->t->mode == TXN_DROP)
         list_free(l);
     else
-        (void)log_late(st, UNDO_LIST_DEAD, l, 0);
+        (void)log_late(st, UNDO_LIST_FREE, l, 0);
 }

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-typedef enum undo_kind { UNDO_BYTES, UNDO_BORN, UNDO_DEAD, UNDO_GREW, UNDO_SET, UNDO_LIST_BORN, UNDO_LIST_DEAD } undo_kind;
+typedef enum undo_kind { UNDO_BYTES, UNDO_ALLOC, UNDO_FREE, UNDO_GREW, UNDO_SET, UNDO_LIST_ALLOC, UNDO_LIST_FREE } undo_kind;
 typedef struct undo {
     struct undo *before;
     void *at;
@@ -58,10 +58,10 @@ static inline void txn_begin_drop(pawl_state *st, txn *t)
     st->t = t;
 }
 static inline bool txn_keeps(const pawl_state *st) { return st->t->mode != TXN_FEED; }
-undo *txn_mark(pawl_state *st);         /* a mark for one txn_back(); saves the head again */
+undo *txn_mark(pawl_state *st);         /* a mark for one txn_rollback(); saves the head again */
 /* As txn_mark(), without saving the head: for callers that change the head only after the last check that can fail. */
-static inline undo *txn_place(const pawl_state *st) { return st->t->log; }
-void txn_back(pawl_state *st, undo *to);      /* rolls back the changes after the mark */
+static inline undo *txn_position(const pawl_state *st) { return st->t->log; }
+void txn_rollback(pawl_state *st, undo *to);      /* rolls back the changes after the mark */
 void txn_end(pawl_state *st, bool commit);      /* a transaction of mode TXN_FEED is rolled back even with `commit` */
 /* Saves the bytes that the caller is about to change; false: no memory, the caller must not change them. Not needed for the head of the state
  * and its root frame. */
@@ -90,8 +90,8 @@ void st_free(pawl_state *st, const void *ptr, size_t size);    /* takes effect a
 bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count);
 void st_list_grew_not(pawl_state *st, list *l);  /* withdraws the last st_list_grew(): the list did not grow */
 bool st_list_changes(pawl_state *st, list *l, size_t at, size_t nodes);         /* saves nodes that the caller is about to overwrite */
-bool st_list_born(pawl_state *st, list *l);
-void st_list_dies(pawl_state *st, list *l);
+bool st_list_alloc(pawl_state *st, list *l);
+void st_list_free(pawl_state *st, list *l);
 const char *st_text(pawl_state *st, const char *text, size_t size);    /* a copy with a NUL; size + 1 bytes */
 /* A copy of `v` for the state. In mode TXN_FEED `v` itself, and *bytes is 0: the step owns the value. */
 const pawl_value *st_value(pawl_state *st, const pawl_value *v, size_t *bytes);

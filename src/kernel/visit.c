@@ -81,9 +81,9 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
     if (v->reading)
         return visit_wrong(s, PAWL_INVALID, "a route makes no commands");
     if (v->cursor >= v->task->ncalls) {
-        if (v->held && v->unanswered)
+        if (v->guard_asked && v->unanswered)
             return kind == CALL_ASK ? PAWL_INTERRUPTED : PAWL_PENDING;
-        if (due != NULL && (rc = budget_wants(s, due, &why)) != PAWL_OK)
+        if (due != NULL && (rc = budget_check_command(s, due, &why)) != PAWL_OK)
             return rc == PAWL_LIMIT ? command_refused(s, kind, spec, size, why, out) : rc;
         if (command_new(s, kinds[kind], time_ms, wait, spec, size) == NULL)
             return not_made(s);

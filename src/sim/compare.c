@@ -65,10 +65,10 @@ static const char *frames_differ(const frame *a, const frame *b)
         return "its join counters";
     if (!values_equal(a->defer, b->defer))
         return "its deferred nodes";
-    if (a->ntasks != b->ntasks || a->nedges != b->nedges || a->nloose != b->nloose)
+    if (a->ntasks != b->ntasks || a->nedges != b->nedges || a->ndetached != b->ndetached)
         return "the number of its tasks or loose calls";
-    for (uint32_t at_a = 0, at_b = 0; (c = loose_next(a, &at_a)) != NULL;)
-        if (!calls_equal(c, loose_next(b, &at_b)))
+    for (uint32_t at_a = 0, at_b = 0; (c = detached_next(a, &at_a)) != NULL;)
+        if (!calls_equal(c, detached_next(b, &at_b)))
             return "its loose calls";
     for (uint32_t i = 0; i < a->ntasks && where == NULL; i++)
         where = tasks_differ(&a->tasks[i], &b->tasks[i]);

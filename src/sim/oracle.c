@@ -54,7 +54,7 @@ static void again_see(world *w, const sim_run *y, sim_command *d, const item *it
     asked = *c;
     sm_begin(&call_table, &asked.at, CALL_OPEN, &asked);
     arena_init(&mem, &w->alloc, 512);
-    d->cleared = doubt_cleared(&mem, &asked);
+    d->cleared = doubt_attempts_cleared(&mem, &asked);
     d->rest_until_ms = 0;
     arena_free(&mem);
 }

@@ -307,7 +307,7 @@ static void doubt_answered(projection *p, const item *it, open_item *doubt, cons
     open_item *one = command_find(p, key), *of = one != NULL && one->space == KEY_ALIAS ? one->link : one;
     pawl_outcome outcome = PAWL_DONE;
     const pawl_value *v = NULL;
-    bool ended = doubt_told(it->value, &p->mem, &outcome, &v);
+    bool ended = doubt_answer_read(it->value, &p->mem, &outcome, &v);
 
     item_end(p, doubt, PAWL_ITEM_DONE, "answer", JSON_PLACE);
     if (of == NULL)

@@ -169,7 +169,7 @@ static const pawl_value *command_result(line_walk *w, const item *it, uint32_t n
     v = one == NULL ? NULL : item_value(w, one, err);
     if (one == NULL || one->kind != ITEM_ANSWER || receipt_find(w, it, n, true) == NULL)
         return v;
-    return doubt_told(v, &w->mem, &outcome, &v) ? v : NULL;
+    return doubt_answer_read(v, &w->mem, &outcome, &v) ? v : NULL;
 }
 
 /* The event of this entry: the "@" of a reducer. */

@@ -612,7 +612,7 @@ PAWL_TEST(test_W1_where_it_is_off_nothing_is_kept)
     CHECK_INT(go(&w), 20);
     CHECK_STR(world_status(&w), "completed");
     CHECK(strstr(journal_of(&w), "progress") == NULL);
-    CHECK(w.st->root.told == NULL);
+    CHECK(w.st->root.history == NULL);
     world_end(&w);
 }
 

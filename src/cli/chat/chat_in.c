@@ -32,7 +32,7 @@ static pawl_code leave_bytes(chat *k, const char *run, pawl_delivery_kind kind, 
     return rc;
 }
 
-static pawl_code leave_for(chat *k, const char *run, pawl_delivery_kind kind, const char *name, const pawl_value *v, pawl_err *err)
+static pawl_code deliver_to(chat *k, const char *run, pawl_delivery_kind kind, const char *name, const pawl_value *v, pawl_err *err)
 {
     pawl_code rc;
     buf b;
@@ -47,7 +47,7 @@ static pawl_code leave_for(chat *k, const char *run, pawl_delivery_kind kind, co
 
 static pawl_code leave(chat *k, pawl_delivery_kind kind, const char *name, const pawl_value *v, pawl_err *err)
 {
-    return leave_for(k, k->s->run, kind, name, v, err);
+    return deliver_to(k, k->s->run, kind, name, v, err);
 }
 
 static void respond(chat *k, arena *mem, const char *id, const pawl_value *v, const char *error)
@@ -115,7 +115,7 @@ static bool answer(chat *k, arena *mem, const ask *asked, void *ctx)
     a->found = true;
     v = w->kind == PAWL_WAIT_APPROVAL ? approval_of(mem, w, a->reply) : pawl_value_find(a->reply, "/updatedInput/answers");
     if (v != NULL)
-        a->rc = leave_for(k, asked->run, PAWL_DELIVER_ANSWER, w->id, v, &a->err);
+        a->rc = deliver_to(k, asked->run, PAWL_DELIVER_ANSWER, w->id, v, &a->err);
     else if (w->kind == PAWL_WAIT_QUESTION)
         a->rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &a->err);     /* nobody can answer: the turn ends */
     else
@@ -132,7 +132,7 @@ static bool refuse(chat *k, arena *mem, const ask *a, void *ctx)
     (void)ctx;
     snprintf(note, sizeof note, "Permission denied for tool: %.64s", tool != NULL ? tool : "");
     if (a->w.kind == PAWL_WAIT_APPROVAL)
-        (void)leave_for(k, a->run, PAWL_DELIVER_ANSWER, a->w.id, value_pack(mem, NULL, "{s:b,s:s}", "approve", 0, "note", note), NULL);
+        (void)deliver_to(k, a->run, PAWL_DELIVER_ANSWER, a->w.id, value_pack(mem, NULL, "{s:b,s:s}", "approve", 0, "note", note), NULL);
     else
         (void)leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, NULL);
     return true;

@@ -463,7 +463,7 @@ static bool read_all(chat *k, chat_source *of)
 }
 
 /* Waits until there may be something to read. False: the reader must stop. */
-static bool waits_on(chat *k, bool opened)
+static bool skips_machine(chat *k, bool opened)
 {
     struct timespec until;
     bool stop;
@@ -487,7 +487,7 @@ static void *reads(void *arg)
     bool more, any;
 
     do {
-        more = waits_on(k, k->sources[0].r != NULL);
+        more = skips_machine(k, k->sources[0].r != NULL);
         do {
             any = false;
             for (size_t i = 0; i < k->nsources; i++)

@@ -18,7 +18,7 @@ bool children_open(const cached_run *r)
     return outbox_count(&r->outbox, ENTRIES_CHILD) > 0;
 }
 
-static pawl_code start_leave(pawl_engine *e, const char *child, const buf *input, pawl_err *err)
+static pawl_code start_deliver(pawl_engine *e, const char *child, const buf *input, pawl_err *err)
 {
     pawl_delivery d = { .id = "start", .kind = PAWL_DELIVER_START, .value = { input->data, input->size } };
     pawl_code rc;
@@ -26,7 +26,7 @@ static pawl_code start_leave(pawl_engine *e, const char *child, const buf *input
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->deliver(e->store, child, &d, err);
     pthread_mutex_unlock(&e->lock);
-    e->left = true;
+    e->delivered = true;
     return rc;
 }
 
@@ -35,7 +35,7 @@ static pawl_code child_start(pawl_engine *e, cached_run *r, const outbox_entry *
 {
     const pawl_code rc = rights_before_start(e, r, entry);
 
-    return rc == PAWL_OK ? start_leave(e, entry_child(entry), input, err) : fail(err, rc, "%s: its rights could not be delivered", entry_child(entry));
+    return rc == PAWL_OK ? start_deliver(e, entry_child(entry), input, err) : fail(err, rc, "%s: its rights could not be delivered", entry_child(entry));
 }
 
 /* Creates the child run. When its machine refuses the start, the error becomes the receipt, and no run is created. */

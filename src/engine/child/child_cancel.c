@@ -40,7 +40,7 @@ bool child_cancel(pawl_engine *e, outbox_entry *entry)
     pthread_mutex_unlock(&e->lock);
     if (rc == PAWL_OK) {
         entry_child_released(entry);    /* the run exists, so some engine drives it to its end */
-        e->left = true;
+        e->delivered = true;
     }
     return rc != PAWL_GONE;
 }

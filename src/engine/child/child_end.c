@@ -16,7 +16,7 @@ bool child_must_notify(const cached_run *r)
 
 bool child_was_notified(const cached_run *r)
 {
-    return r->st->parent != NULL && run_is_over(r) && r->parent_notified && r->wake_ms == PARENT_UNNOTIFIED_MS;
+    return r->st->parent != NULL && run_has_ended(r) && r->parent_notified && r->wake_ms == PARENT_UNNOTIFIED_MS;
 }
 
 void child_end_came(const cached_run *r, const pawl_delivery *d)
@@ -64,7 +64,7 @@ static pawl_outcome end_value(pawl_engine *e, cached_run *r, buf *out)
     return status == PAWL_CANCELED_RUN ? PAWL_CALLED_OFF : PAWL_ERROR;
 }
 
-static pawl_code end_leave(pawl_engine *e, const char *parent, pawl_delivery *d, const buf *value, pawl_err *err)
+static pawl_code end_deliver(pawl_engine *e, const char *parent, pawl_delivery *d, const buf *value, pawl_err *err)
 {
     pawl_code rc;
 
@@ -97,17 +97,17 @@ pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err)
     cost_of_run(r, &usage);
     d.update = (pawl_bytes){ usage.data, usage.size };
     value.failed = value.failed || usage.failed;
-    if ((rc = end_leave(e, parent, &d, &value, &why)) == PAWL_INVALID) {    /* the output is nested too deep for a channel: the error becomes the receipt */
+    if ((rc = end_deliver(e, parent, &d, &value, &why)) == PAWL_INVALID) {    /* the output is nested too deep for a channel: the error becomes the receipt */
         buf_reset(&value);
         end_error(r, pawl_code_name(PAWL_LIMIT), why.text, &value);
         d.outcome = PAWL_ERROR;
-        rc = end_leave(e, parent, &d, &value, NULL);
+        rc = end_deliver(e, parent, &d, &value, NULL);
     }
     buf_free(&value);
     buf_free(&usage);
     if (rc == PAWL_GONE || rc == PAWL_CONFLICT || rc == PAWL_INVALID)
         rc = PAWL_OK;           /* the parent was removed, or has the delivery already */
     r->parent_notified = rc == PAWL_OK;
-    e->left = true;
+    e->delivered = true;
     return rc == PAWL_OK || why.code == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
 }

@@ -22,7 +22,7 @@ static bool tell_read(const pawl_value *args, tell *t)
 
 /* The id of the delivery has the command's id, so that repeating it has no effect. It also has the digest of the value, since a command that was
  * never stored may have had the same id with another value. */
-static pawl_code tell_leave(pawl_store *s, const pawl_alloc *alloc, const char *command, const tell *t, pawl_err *err)
+static pawl_code tell_deliver(pawl_store *s, const pawl_alloc *alloc, const char *command, const tell *t, pawl_err *err)
 {
     pawl_delivery d = { .kind = t->signal != NULL ? PAWL_DELIVER_SIGNAL : PAWL_DELIVER_UPDATE, .name = t->signal, .by = "@parent" };
     char id[ID_BYTES_MAX + 32], hex[HASH_HEX + 1];
@@ -51,7 +51,7 @@ pawl_code tell_left(pawl_store *s, const pawl_alloc *alloc, const pawl_job *job,
 
     if (!tell_read(job->args, &t))
         return pawl_reply_fail(reply, PAWL_INVALID, "tell: {\"run\"} and one of {\"signal\"} and {\"update\"} are needed");
-    rc = tell_leave(s, alloc, job->id, &t, &why);
+    rc = tell_deliver(s, alloc, job->id, &t, &why);
     if (rc == PAWL_OK || rc == PAWL_GONE)       /* PAWL_GONE: the child run was removed */
         return pawl_reply_json(reply, rc == PAWL_OK ? "true" : "false");
     return pawl_reply_fail(reply, rc == PAWL_IO || rc == PAWL_NOMEM || rc == PAWL_LIMIT ? PAWL_TRANSIENT : rc, "%s", why.text);
@@ -88,10 +88,10 @@ static pawl_code tell_before_commit(pawl_engine *e, cached_run *r, const pawl_co
     if (!tell_read(cmd->args, &t) || t.signal != NULL)
         return PAWL_OK;
     pthread_mutex_lock(&e->lock);
-    if ((rc = tell_leave(e->store, &e->alloc, cmd->id, &t, NULL)) == PAWL_GONE && child_reserve_named(e, r, t.run))
-        rc = tell_leave(e->store, &e->alloc, cmd->id, &t, NULL);
+    if ((rc = tell_deliver(e->store, &e->alloc, cmd->id, &t, NULL)) == PAWL_GONE && child_reserve_named(e, r, t.run))
+        rc = tell_deliver(e->store, &e->alloc, cmd->id, &t, NULL);
     pthread_mutex_unlock(&e->lock);
-    e->left = e->left || rc == PAWL_OK;
+    e->delivered = e->delivered || rc == PAWL_OK;
     return rc == PAWL_IO || rc == PAWL_NOMEM ? rc : PAWL_OK;
 }
 
@@ -111,7 +111,7 @@ pawl_code tells_before_commit(pawl_engine *e, cached_run *r)
 
 /* ---- for a run whose machine has no effect "tell": a graph ------------------------------------------------- */
 
-static pawl_code right_leave(pawl_engine *e, const char *command, const char *child, const char *name, const pawl_value *v)
+static pawl_code right_deliver(pawl_engine *e, const char *command, const char *child, const char *name, const pawl_value *v)
 {
     pawl_code rc;
     arena mem;
@@ -119,9 +119,9 @@ static pawl_code right_leave(pawl_engine *e, const char *command, const char *ch
     arena_init(&mem, &e->alloc, 512);
     tell t = { .run = child, .v = v == NULL ? NULL : value_with(&mem, value_pack(&mem, NULL, "{}"), name, v) };
     pthread_mutex_lock(&e->lock);
-    rc = t.v == NULL ? PAWL_NOMEM : tell_leave(e->store, &e->alloc, command, &t, NULL);
+    rc = t.v == NULL ? PAWL_NOMEM : tell_deliver(e->store, &e->alloc, command, &t, NULL);
     pthread_mutex_unlock(&e->lock);
-    e->left = e->left || rc == PAWL_OK;
+    e->delivered = e->delivered || rc == PAWL_OK;
     arena_free(&mem);
     return rc;
 }
@@ -139,7 +139,7 @@ static const char *mode_meant(const pawl_value *mode)
 }
 
 /* In the form that agent/rights.c reads: a mode is the upper bound of the child's mode; rules have a number, the highest counts; grants as given. */
-static pawl_code rights_leave(pawl_engine *e, const char *command, const char *child, const pawl_value *update, int64_t n)
+static pawl_code rights_deliver(pawl_engine *e, const char *command, const char *child, const pawl_value *update, int64_t n)
 {
     const pawl_value *mode = pawl_value_get(update, "@mode"), *rules = pawl_value_get(update, "@policy"), *grants = pawl_value_get(update, "@grants");
     pawl_code rc = PAWL_OK;
@@ -147,11 +147,11 @@ static pawl_code rights_leave(pawl_engine *e, const char *command, const char *c
 
     arena_init(&mem, &e->alloc, 512);
     if (mode != NULL)
-        rc = right_leave(e, command, child, "@rights", value_pack(&mem, NULL, "s", mode_meant(mode)));
+        rc = right_deliver(e, command, child, "@rights", value_pack(&mem, NULL, "s", mode_meant(mode)));
     if (rc == PAWL_OK && rules != NULL)
-        rc = right_leave(e, command, child, "@law", value_pack(&mem, NULL, "{s:i,s:v}", "n", n, "policy", rules));
+        rc = right_deliver(e, command, child, "@law", value_pack(&mem, NULL, "{s:i,s:v}", "n", n, "policy", rules));
     if (rc == PAWL_OK && grants != NULL)
-        rc = right_leave(e, command, child, "@grants", grants);
+        rc = right_deliver(e, command, child, "@grants", grants);
     arena_free(&mem);
     return rc;
 }
@@ -200,7 +200,7 @@ pawl_code rights_before_commit(pawl_engine *e, cached_run *r)
         if ((child = child_name(&mem, cmd.id, cmd.child)) == NULL)
             rc = PAWL_NOMEM;
         else
-            rc = rights_leave(e, cmd.id, child, update, pending > 0 ? number_pending(r->st, pending - 1) : number_merged(r->st));
+            rc = rights_deliver(e, cmd.id, child, update, pending > 0 ? number_pending(r->st, pending - 1) : number_merged(r->st));
         rc = rc == PAWL_GONE || rc == PAWL_CONFLICT ? PAWL_OK : rc;     /* no child yet: its start brings them */
     }
     arena_free(&mem);
@@ -214,7 +214,7 @@ pawl_code rights_before_start(pawl_engine *e, cached_run *r, const outbox_entry 
     pawl_code rc = PAWL_OK;
 
     for (size_t i = 0; rc == PAWL_OK && (update = pawl_iter_next(&it, NULL)) != NULL; i++)
-        rc = rights_leave(e, entry_id(entry), entry_child(entry), update, number_pending(r->st, i));
+        rc = rights_deliver(e, entry_id(entry), entry_child(entry), update, number_pending(r->st, i));
     return rc == PAWL_CONFLICT ? PAWL_OK : rc;
 }
 

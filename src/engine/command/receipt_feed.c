@@ -63,7 +63,7 @@ pawl_code receipts_feed(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
             rc = PAWL_OK;
         } else if (rc >= 0) {
             if (entry->limits.cls != PAWL_PURE)
-                run_hurry(r);
+                run_mark_urgent(r);
             *did = true;
         }
     }

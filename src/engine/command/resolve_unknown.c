@@ -66,7 +66,7 @@ static bool answer_read(pawl_engine *e, outbox_entry *entry, bool *again)
     arena_init(&mem, &e->alloc, 1024);
     v = entry->rc < 0 || b->failed ? NULL : value_parse(&mem, b->data, b->size, "the reply", NULL);
     *again = pawl_value_string(v) != NULL && strcmp(pawl_value_string(v), "again") == 0;
-    if (doubt_told(v, &mem, &outcome, &value)) {
+    if (doubt_answer_read(v, &mem, &outcome, &value)) {
         known = true;
         if (outcome == PAWL_DONE) {
             buf_reset(b);

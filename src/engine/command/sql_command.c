@@ -124,12 +124,12 @@ static pawl_code made(void *ctx, pawl_append *a)
             return rc < 0 ? rc : PAWL_CONFLICT;
     }
     r->sql = NULL;
-    rc = append_fill(r->e, r, r->within_naps, a, r->within_mem);
+    rc = append_fill(r->e, r, r->within_release_sleeping, a, r->within_mem);
     a->within = w;
     return rc;
 }
 
-void sql_into_append(cached_run *r, bool naps, pawl_append *a, arena *mem)
+void sql_into_append(cached_run *r, bool release_sleeping, pawl_append *a, arena *mem)
 {
     const outbox_entry *entry = r->sql;
     int64_t left;
@@ -138,6 +138,6 @@ void sql_into_append(cached_run *r, bool naps, pawl_append *a, arena *mem)
     if (nearest_limit(&entry->limits, entry->attempt.started_ms - entry->first_ms, &left) != NULL && left < r->within.limit_ms)
         r->within.limit_ms = left;
     r->within_mem = mem;
-    r->within_naps = naps;
+    r->within_release_sleeping = release_sleeping;
     a->within = &r->within;
 }

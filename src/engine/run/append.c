@@ -8,16 +8,16 @@
 
 #include <string.h>
 
-bool run_may_release(const cached_run *r, bool naps)
+bool run_may_release(const cached_run *r, bool release_sleeping)
 {
     pawl_code next = pawl_state_next(r->st);
 
     if (outbox_count(&r->outbox, ENTRIES_RUNNING | ENTRY_IN(ENTRY_DONE)) > 0 || r->outbox.backoffs > 0 || r->outbox.take_backs > 0)
         return false;           /* counts and back-offs must be stored first, since the next holder relies on them (E7, E13) */
-    return next == PAWL_HALTED || next == PAWL_INTERRUPTED || naps;
+    return next == PAWL_HALTED || next == PAWL_INTERRUPTED || release_sleeping;
 }
 
-pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, arena *mem)
+pawl_code append_fill(pawl_engine *e, cached_run *r, bool release_sleeping, pawl_append *a, arena *mem)
 {
     pawl_bytes *lines = arena_get(mem, (r->nlines + 1) * sizeof *lines);
     pawl_waiting *waits = arena_zero(mem, (r->nwaits + 1) * sizeof *waits);
@@ -50,6 +50,6 @@ pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, 
     a->over = pawl_status_terminal((pawl_status)a->status);
     a->moves = a->status != r->status || a->work != r->work ||
                (a->wake_ms != r->wake_ms && !BROKEN(BROKEN_TIMER_ALONE)) || r->head != HEAD_KNOWN;
-    a->release = run_may_release(r, naps && !a->work) && !(a->over && (run_is_retired(e, r) || child_must_notify(r)));
+    a->release = run_may_release(r, release_sleeping && !a->work) && !(a->over && (run_is_retired(e, r) || child_must_notify(r)));
     return PAWL_OK;
 }

@@ -339,7 +339,7 @@ pawl_code pawl_run(pawl_engine *e, const char *run, const char *input, pawl_err 
 
 /* ---- one that begins, and is left --------------------------------------------------------------------- */
 
-static pawl_code leave_for(pawl_engine *e, const char *run, pawl_delivery_kind kind, const char *id, const char *input, pawl_err *err)
+static pawl_code deliver_to(pawl_engine *e, const char *run, pawl_delivery_kind kind, const char *id, const char *input, pawl_err *err)
 {
     pawl_delivery d = { .id = id, .kind = kind };
     pawl_code rc;
@@ -384,7 +384,7 @@ static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char 
     if ((rc = record_same(r->st, e->look, info, err)) != PAWL_OK)
         return rc;
     if (pawl_state_status(r->st) == PAWL_SUBMITTED)
-        return leave_for(e, info->id, PAWL_DELIVER_START, "start", input, err);
+        return deliver_to(e, info->id, PAWL_DELIVER_START, "start", input, err);
     if (input == NULL)
         return PAWL_OK;
     if (info->dedupe_key != NULL || !asks_input(e, r->st))
@@ -392,11 +392,11 @@ static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char 
     if (!chance(e, drawn))
         return fail(err, PAWL_IO, "%s: the system gives no random numbers", info->id);
     snprintf(id, sizeof id, "d-%016llx%016llx", (unsigned long long)drawn[0], (unsigned long long)drawn[1]);
-    return leave_for(e, info->id, PAWL_DELIVER_INPUT, id, input, err);
+    return deliver_to(e, info->id, PAWL_DELIVER_INPUT, id, input, err);
 }
 
 /* Stores the base together with a delivery of the start. A start that the machine refuses creates no run. */
-static pawl_code run_leave(pawl_engine *e, const pawl_run_info *given, const char *input, pawl_err *err)
+static pawl_code run_begin_delivered(pawl_engine *e, const pawl_run_info *given, const char *input, pawl_err *err)
 {
     pawl_delivery start = { .id = "start", .kind = PAWL_DELIVER_START };
     pawl_beginning with = { .left = &start };
@@ -430,7 +430,7 @@ pawl_code pawl_begin_with(pawl_engine *e, const pawl_run_info *given, const char
     for (int tries = 0; tries < 2; tries++) {
         pawl_err why = { PAWL_OK, "" };
 
-        rc = run_leave(e, &info, input, &why);
+        rc = run_begin_delivered(e, &info, input, &why);
         if (rc == PAWL_CONFLICT) {
             why = (pawl_err){ PAWL_OK, "" };
             rc = begin_on(e, &info, input, &why);

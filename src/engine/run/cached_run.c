@@ -77,7 +77,7 @@ void head_move(cached_run *r, head_state to) { sm_move(&head_table, &r->head, to
 void pass_move(cached_run *r, pass_state to) { sm_move(&pass_table, &r->pass, to, r); }
 void mailbox_move(cached_run *r, mailbox_state to) { sm_move(&mailbox_table, &r->mailbox, to, r); }
 
-void run_hurry(cached_run *r)
+void run_mark_urgent(cached_run *r)
 {
     if (r->state == RUN_FOLDED)
         run_move(r, RUN_URGENT);

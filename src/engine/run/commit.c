@@ -135,7 +135,7 @@ static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl
 
 /* Stores all runs in one transaction. Returns PAWL_OK or the first error; drops the state of each run that was not stored. `creates`: the only run
  * is not in the store yet. A run at rest is claimed in the same transaction. */
-static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, bool creates, pawl_err *err)
+static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool release_sleeping, bool creates, pawl_err *err)
 {
     pawl_append few[4], *all = few;
     pawl_err why = { PAWL_OK, "" };
@@ -150,8 +150,8 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, 
         budgets_grant(e, engine_now(e));
     for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
         snapshot_take(e, runs[i]);
-        if ((rc = append_fill(e, runs[i], naps, &all[i], &mem)) == PAWL_OK && runs[i]->sql != NULL)
-            sql_into_append(runs[i], naps, &all[i], &mem);
+        if ((rc = append_fill(e, runs[i], release_sleeping, &all[i], &mem)) == PAWL_OK && runs[i]->sql != NULL)
+            sql_into_append(runs[i], release_sleeping, &all[i], &mem);
     }
     if (rc == PAWL_OK)
         rc = creates ? create_with(e, runs[0], &all[0], &why) : append_all(e, runs, all, n, &why);
@@ -182,9 +182,9 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, 
     return first;
 }
 
-pawl_code runs_commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, pawl_err *err)
+pawl_code runs_commit(pawl_engine *e, cached_run **runs, size_t n, bool release_sleeping, pawl_err *err)
 {
-    return commit(e, runs, n, naps, false, err);
+    return commit(e, runs, n, release_sleeping, false, err);
 }
 
 pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err)
@@ -194,7 +194,7 @@ pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err)
 
 pawl_code run_park(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err)
 {
-    pawl_append a = { .run = r->id, .fence = r->fence, .seq = r->head_seq, .moves = true, .status = r->status, .over = run_is_over(r),
+    pawl_append a = { .run = r->id, .fence = r->fence, .seq = r->head_seq, .moves = true, .status = r->status, .over = run_has_ended(r),
                       .work = r->work, .wake_ms = r->wake_ms, .parked = reason, .release = true };
     pawl_code rc = PAWL_OK;
 

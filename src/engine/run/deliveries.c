@@ -61,7 +61,7 @@ static pawl_code delivery_take(pawl_engine *e, cached_run *r, const pawl_deliver
         return fail(err, rc, "%s", why.text);
     if (d->kind == PAWL_DELIVER_RECEIPT)
         outbox_note_receipt(r, d->name);
-    if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !run_is_over(r) && !BROKEN(BROKEN_SIGNAL_EARLY))
+    if (rc == PAWL_IGNORED && d->kind == PAWL_DELIVER_SIGNAL && !run_has_ended(r) && !BROKEN(BROKEN_SIGNAL_EARLY))
         return PAWL_OK;
     if (BROKEN(BROKEN_SIGNAL_SECOND) && d->kind == PAWL_DELIVER_SIGNAL && r->ntaken > 0)
         return PAWL_OK;

@@ -89,7 +89,7 @@ static bool goes_on(const pawl_engine *e, const cached_run *r)
 }
 
 /* The engine stopped between two steps. A drained run is released, so that another engine can claim it. */
-static pawl_code left_there(pawl_engine *e, cached_run *r, pawl_code *next, pawl_err *err)
+static pawl_code stopped_between_steps(pawl_engine *e, cached_run *r, pawl_code *next, pawl_err *err)
 {
     if (r->st != NULL)
         *next = pawl_state_next(r->st);
@@ -169,7 +169,7 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
     if (rc >= 0)
         rc = unpark(e, r, err);
     if (rc >= 0 && did)
-        rc = left_there(e, r, next, err);
+        rc = stopped_between_steps(e, r, next, err);
     if (rc >= 0 && r->fence != 0 && (*next == PAWL_HALTED || *next == PAWL_INTERRUPTED || !did))
         rc = run_release(e, r, err);
     return rc;

@@ -27,7 +27,7 @@ static bool is_as_looked(pawl_engine *e, const cached_run *r)
 
 bool run_is_at_rest(pawl_engine *e, const cached_run *r)
 {
-    return r->fence == 0 && r->rest_fence != 0 && r->st != NULL && r->st->commands == 0 && !run_is_over(r) && run_fits(r) && is_as_looked(e, r);
+    return r->fence == 0 && r->rest_fence != 0 && r->st != NULL && r->st->commands == 0 && !run_has_ended(r) && run_fits(r) && is_as_looked(e, r);
 }
 
 bool run_is_free(pawl_engine *e, const char *run)
@@ -107,7 +107,7 @@ pawl_state *pawl_run_state(pawl_engine *e, const char *run, pawl_err *err)
     cached_run *r = run_look(e, run, err);
 
     if (r != NULL)
-        r->shown = true;
+        r->pinned = true;
     return r != NULL ? r->st : NULL;
 }
 
@@ -119,7 +119,7 @@ pawl_code pawl_run_loader(pawl_engine *e, const char *run, pawl_loader *loader, 
     *loader = (pawl_loader){ .ctx = NULL };
     if (rc != PAWL_OK)
         return rc;
-    r->shown = true;        /* keeps the cached run, since the loader points to it */
+    r->pinned = true;        /* keeps the cached run, since the loader points to it */
     *loader = (pawl_loader){ .blob = loader_blob, .ctx = r };
     return PAWL_OK;
 }

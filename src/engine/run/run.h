@@ -115,9 +115,9 @@ struct cached_run {
     outbox_entry *sql;                /* the SQL command that the next commit performs */
     pawl_within within;         /* of that commit (sql_command.c) */
     arena *within_mem;
-    bool within_naps;
+    bool within_release_sleeping;
     bool in_ring;               /* in the engine's ring `released` */
-    bool shown;                 /* the host has a pointer to the state, so the run is never freed */
+    bool pinned;                /* the host has a pointer to the state, so the run is never freed */
     unsigned tried;             /* of a child: `tries` of the engine at the last look */
     bool parent_notified;       /* of a finished child: its end was delivered to its parent */
     atomic_bool lease_lost;     /* set by the lease thread after a refused renewal; the driving thread then moves the lease */
@@ -130,7 +130,7 @@ struct cached_run {
 
 /* cached_run.c */
 void run_move(cached_run *r, cached_run_state to);
-void run_hurry(cached_run *r);                /* the folded lines must be stored at once; no effect without lines */
+void run_mark_urgent(cached_run *r);                /* the folded lines must be stored at once; no effect without lines */
 void lease_move(cached_run *r, lease_state to, uint64_t fence);         /* under the engine's lock; fence 0: no lease */
 void head_move(cached_run *r, head_state to);
 void pass_move(cached_run *r, pass_state to);
@@ -141,7 +141,7 @@ bool run_fits(const cached_run *r);          /* the state is under this engine's
 
 static inline bool run_is_gone(const cached_run *r) { return r->state == RUN_GONE; }
 static inline bool run_is_folded(const cached_run *r) { return r->state == RUN_FOLDED || r->state == RUN_URGENT; }
-static inline bool run_is_over(const cached_run *r) { return pawl_status_terminal((pawl_status)r->status); }   /* by the stored status */
+static inline bool run_has_ended(const cached_run *r) { return pawl_status_terminal((pawl_status)r->status); }   /* by the stored status */
 static inline bool run_has_news(const cached_run *r) { return r->nlines > 0 || r->ntaken > 0 || r->sql != NULL; }
 
 /* run_cache.c: claims, loads and releases runs */
@@ -203,13 +203,13 @@ pawl_code deadline_keep(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
 pawl_code answer_in_time(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err);        /* called before an answer is fed */
 
 /* append.c */
-pawl_code append_fill(pawl_engine *e, cached_run *r, bool naps, pawl_append *a, arena *mem);
-/* Whether this append may release the lease: no engine has work for the run before a delivery or a timer. `naps`: a timer is allowed. */
-bool run_may_release(const cached_run *r, bool naps);
+pawl_code append_fill(pawl_engine *e, cached_run *r, bool release_sleeping, pawl_append *a, arena *mem);
+/* Whether this append may release the lease: no engine has work for the run before a delivery or a timer. `release_sleeping`: a timer is allowed. */
+bool run_may_release(const cached_run *r, bool release_sleeping);
 
-/* commit.c: stores the runs, and releases those that ended or wait for a person; with `naps`, also those that only wait for a timer. A run at rest is
- * claimed in the same transaction; PAWL_FENCED or PAWL_HELD: another engine was faster. */
-pawl_code runs_commit(pawl_engine *e, cached_run **runs, size_t n, bool naps, pawl_err *err);
+/* commit.c: stores the runs, and releases those that ended or wait for a person; with `release_sleeping`, also those that only wait for a timer. A run
+ * at rest is claimed in the same transaction; PAWL_FENCED or PAWL_HELD: another engine was faster. */
+pawl_code runs_commit(pawl_engine *e, cached_run **runs, size_t n, bool release_sleeping, pawl_err *err);
 /* Whether no engine has the lease and the cached state is current, so that an event can be folded, stored and the run claimed in one transaction. */
 bool run_is_at_rest(pawl_engine *e, const cached_run *r);
 /* The first commit of a run that run_init() made: base, lines and lease in one transaction. PAWL_CONFLICT: the run exists. */

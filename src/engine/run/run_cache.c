@@ -83,7 +83,7 @@ void run_keep_released(pawl_engine *e, cached_run *r)
     e->released_next++;
     if (old != NULL)
         old->in_ring = false;
-    if (old == NULL || old->fence != 0 || old->pass != PASS_OUT || old->shown || old->outbox.count > 0)
+    if (old == NULL || old->fence != 0 || old->pass != PASS_OUT || old->pinned || old->outbox.count > 0)
         return;
     pthread_mutex_lock(&e->lock);       /* the lease thread reads the table */
     for (cached_run **link = &e->runs[cached_run_slot(old->id)]; *link != NULL; link = &(*link)->next)
@@ -417,7 +417,7 @@ pawl_code run_enter(pawl_engine *e, cached_run *r, pawl_err *err)
 
     if (rc != PAWL_OK)
         return rc;
-    r->parent_notified = run_is_over(r) && r->wake_ms != PARENT_UNNOTIFIED_MS;
+    r->parent_notified = run_has_ended(r) && r->wake_ms != PARENT_UNNOTIFIED_MS;
     if (!child_must_notify(r) && run_is_retired(e, r) && (rc = run_remove(e, r, err)) == PAWL_OK)
         rc = fail(err, PAWL_GONE, "%s: there is no such run: it is over, and its retention has removed it", r->id);
     return rc;

@@ -72,7 +72,7 @@ pawl_code deadline_keep(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
     if (at <= 0 || !run_fits(r) || (ev.time_ms = engine_now(e)) < at)
         return PAWL_OK;
     rc = run_feed(e, r, &ev, err);
-    run_hurry(r);
+    run_mark_urgent(r);
     *did = *did || (rc >= 0 && rc != PAWL_IGNORED);
     return rc < 0 ? rc : PAWL_OK;
 }
@@ -96,7 +96,7 @@ pawl_code timers_fire(pawl_engine *e, cached_run *r, int64_t *first, bool *did, 
             const pawl_event ev = { .kind = PAWL_EV_TIMER, .id = t.id, .time_ms = t.now };
 
             rc = run_feed(e, r, &ev, err);
-            run_hurry(r);
+            run_mark_urgent(r);
             *did = *did || rc >= 0;
         }
     } while (t.due && rc >= 0 && rc != PAWL_IGNORED);

@@ -177,7 +177,7 @@ static pawl_code batch_fill(pawl_engine *e, run_batch *c, pawl_err *err)
         c->whole = false;
         return PAWL_OK;
     }
-    e->left = false;
+    e->delivered = false;
     c->looked_ms = l.now_ms;
     c->fills = c->moved ? 0 : c->fills + 1;
     c->nsome = 0;
@@ -520,7 +520,7 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
         if ((!e->draining && (rc = batch_fill(e, c, err)) != PAWL_OK) || (rc = pass(e, c, err)) != PAWL_OK)
             break;
         e->active = (unsigned)c->n;
-        if (!c->moved && !(c->n == 0 && e->left) && !wait_some(e, c, until_ms))
+        if (!c->moved && !(c->n == 0 && e->delivered) && !wait_some(e, c, until_ms))
             break;
     }
     if (c != NULL) {
@@ -616,12 +616,12 @@ pawl_code children_drive(pawl_engine *e, cached_run *r, bool *did, int64_t *wake
         if (rc != PAWL_OK)
             break;
         f.wake_ms = 0;
-        f.fresh = e->left = false;
+        f.fresh = e->delivered = false;
         f.c->nsome = 0;
         if ((rc = children_join(e, &f, r, err)) == PAWL_OK && (rc = batch_claim(e, f.c, engine_now(e), err)) == PAWL_OK)
             rc = pass(e, f.c, err);
         *did = *did || f.c->moved;
-    } while (rc == PAWL_OK && (f.c->moved || f.fresh || e->left) && !e->stopping && !r->lease_lost && !has_deliveries(e, r));
+    } while (rc == PAWL_OK && (f.c->moved || f.fresh || e->delivered) && !e->stopping && !r->lease_lost && !has_deliveries(e, r));
     *wake = f.wake_ms;
     if (rc == PAWL_OK && !*did && f.c->n > 0 && !children_wait_for_token(e, f.c, wake))
         (void)outbox_collect(e, POLL_MS), *did = true;

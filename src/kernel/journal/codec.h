@@ -16,8 +16,8 @@ pawl_code entry_parse(pawl_entry *e, pawl_bytes line, pawl_err *err);  /* e->mem
 pawl_code items_parse(pawl_entry *e, const char *text, size_t size, pawl_err *err);
 item *item_parse(arena *a, const char *text, size_t size, pawl_err *err);      /* it->spec points into `text` */
 item *item_of_value(arena *a, const pawl_value *v, const char **text, pawl_err *err);  /* text: canonical, of text_size bytes */
-bool names_good(const pawl_value *names);       /* an array of texts */
-bool joins_good(const pawl_value *joins);       /* {JOIN: names} */
+bool names_valid(const pawl_value *names);       /* an array of texts */
+bool joins_valid(const pawl_value *joins);       /* {JOIN: names} */
 const leave *leave_parse(arena *a, const char *text, size_t size, pawl_err *err);
 bool id_parse(const char *id, char *task, uint64_t *superstep, uint32_t *visit_no, uint32_t *n);
 

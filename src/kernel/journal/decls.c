@@ -90,7 +90,7 @@ static pawl_code channels_add(pawl_state *st, frame *f, const decl *d, uint32_t 
         channel *c = &f->channels[f->nchannels++];
 
         c->d = &d[i];
-        f->fleeting = f->fleeting || decl_fleets(c->d);
+        f->has_ephemeral = f->has_ephemeral || decl_is_ephemeral(c->d);
         if (d[i].first != NULL)
             rc = channel_write(st, c, OP_OVERWRITE, d[i].first, NULL);
     }

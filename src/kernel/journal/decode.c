@@ -313,7 +313,7 @@ static void drop_here(reader *r, closing *cl)
     r->at = at;
 }
 
-bool names_good(const pawl_value *names)
+bool names_valid(const pawl_value *names)
 {
     pawl_iter it = pawl_iter_of(names);
     const pawl_value *v;
@@ -324,13 +324,13 @@ bool names_good(const pawl_value *names)
     return pawl_value_type(names) == PAWL_TYPE_ARRAY;
 }
 
-bool joins_good(const pawl_value *joins)
+bool joins_valid(const pawl_value *joins)
 {
     pawl_iter it = pawl_iter_of(joins);
     const pawl_value *v;
 
     while ((v = pawl_iter_next(&it, NULL)) != NULL)
-        if (!names_good(v))
+        if (!names_valid(v))
             return false;
     return pawl_value_type(joins) == PAWL_TYPE_OBJECT;
 }
@@ -359,9 +359,9 @@ static const closing *closing_of(reader *r, const char **where)
         const char *name = key_here(r, &before);
 
         if (strcmp(name, "defer") == 0)
-            cl->defer = good_here(r, names_good, unknown);
+            cl->defer = good_here(r, names_valid, unknown);
         else if (strcmp(name, "joins") == 0)
-            cl->joins = good_here(r, joins_good, unknown);
+            cl->joins = good_here(r, joins_valid, unknown);
         else if (strcmp(name, "drop") == 0)
             drop_here(r, cl);
         else if (strcmp(name, "merged") == 0)
@@ -481,7 +481,7 @@ static void receipt_of(reader *r, item *it)
     if (strncmp(r->s.at, ",[", 2) != 0 && scan_left(&r->s))
         it->more = next_object(r);
     update_checked(r, it->more);
-    if (pawl_value_get(it->more, "usage") != NULL && usage_wrong(pawl_value_get(it->more, "usage")) != NULL)
+    if (pawl_value_get(it->more, "usage") != NULL && usage_error(pawl_value_get(it->more, "usage")) != NULL)
         unfit(r, "a usage is an object of calls, micros and tokens");
     refs_last(r, it);
 }

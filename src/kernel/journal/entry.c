@@ -124,7 +124,7 @@ pawl_code pawl_entry_read(pawl_bytes bytes, pawl_step *s, pawl_entry **entry, pa
         return fail(err, PAWL_NOMEM, "no memory to read an entry");
     if ((rc = entry_parse(&s->entry, bytes, &why)) != PAWL_OK)
         return rc == PAWL_NOMEM || s->mem.failed ? fail(err, PAWL_NOMEM, "no memory to read an entry") : fail(err, rc, "%s", why.text);
-    s->some = true;
+    s->has_entry = true;
     *entry = &s->entry;
     return PAWL_OK;
 }
@@ -207,7 +207,7 @@ static bool hash_fits(const pawl_state *st, const pawl_entry *e)
     return hash_equal(&now, &e->self);
 }
 
-pawl_code entry_fits(const pawl_state *st, const pawl_entry *e, pawl_err *err)
+pawl_code entry_follows(const pawl_state *st, const pawl_entry *e, pawl_err *err)
 {
     if (e->record)
         return pawl_status_terminal((pawl_status)st->status)
@@ -237,7 +237,7 @@ static pawl_code fold_items(pawl_state *st, pawl_entry *e, pawl_err *err)
     return rc;
 }
 
-void head_moves(pawl_state *st, const pawl_entry *e)
+void head_advance(pawl_state *st, const pawl_entry *e)
 {
     st->tail_bytes += e->bytes.size + e->apart;
     status_move(st, e->record ? (unsigned)status_now(st) : e->status);
@@ -253,7 +253,7 @@ void head_moves(pawl_state *st, const pawl_entry *e)
 }
 
 /* Checks the envelope against the state after the folds: status and turn must agree. */
-static pawl_code head_fits(const pawl_state *st, const pawl_entry *e, uint8_t before, pawl_err *err)
+static pawl_code head_matches(const pawl_state *st, const pawl_entry *e, uint8_t before, pawl_err *err)
 {
     if (e->record)
         return PAWL_OK;
@@ -279,15 +279,15 @@ pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err)
         return fail(err, PAWL_INVALID, "apply: no state or no entry");
     if (!st->no_journal && !e->hashed)
         return fail(err, PAWL_INVALID, "%s: it keeps a journal, and this entry has no bytes", st->run);
-    if ((rc = entry_fits(st, e, err)) != PAWL_OK)
+    if ((rc = entry_follows(st, e, err)) != PAWL_OK)
         return rc;
     before = st->status;
     why.code = PAWL_OK;
     why.text[0] = '\0';
     st->load_failed = PAWL_OK;
     txn_begin(st, &t, e->mem, TXN_APPLY);
-    if ((rc = fold_items(st, e, &why)) == PAWL_OK && (rc = head_fits(st, e, before, &why)) == PAWL_OK)
-        head_moves(st, e);
+    if ((rc = fold_items(st, e, &why)) == PAWL_OK && (rc = head_matches(st, e, before, &why)) == PAWL_OK)
+        head_advance(st, e);
     if (e->mem->failed || st->load_failed != PAWL_OK)
         rc = e->mem->failed ? PAWL_NOMEM : st->load_failed;
     txn_end(st, rc == PAWL_OK);

@@ -57,7 +57,7 @@ pawl_code tasks_read(pawl_state *st, pawl_entry *e, const char *path, const pawl
         if (n->name == NULL)
             return fail(err, PAWL_CORRUPT, "a folded state: sends holds what is no [node,value]");
     }
-    if ((cl.joins != NULL && !joins_good(cl.joins)) || (cl.defer != NULL && !names_good(cl.defer)))
+    if ((cl.joins != NULL && !joins_valid(cl.joins)) || (cl.defer != NULL && !names_valid(cl.defer)))
         return fail(err, PAWL_CORRUPT, "a folded state: joins is an object of arrays of names, defer such an array");
     return fold_close(st, &close, err);
 }

@@ -259,8 +259,8 @@ pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
         st_free(st, st->reason, st->reason_bytes);
         st->reason = NULL;
         st->reason_bytes = 0;
-        st_list_dies(st, st->pending);
-        st_list_dies(st, st->undo);
+        st_list_free(st, st->pending);
+        st_list_free(st, st->undo);
         st->pending = st->undo = NULL;
         txn_end(st, true);
         rc = fold_read(st, pawl_value_get(v, "fold"), &mem, &apart, err);

@@ -278,7 +278,7 @@ static pawl_code verify_one(checking *k, pawl_bytes line, pawl_err *err)
 
     if (rc != PAWL_OK)
         return rc;
-    if ((rc = entry_fits(k->st, e, err)) != PAWL_OK)
+    if ((rc = entry_follows(k->st, e, err)) != PAWL_OK)
         return rc;              /* erased or changed: feeding the machine would be pointless */
     if (!blobs_like(&k->fed->blobs, &k->read->mem, e))
         return fail(err, PAWL_NOMEM, "no memory to verify");
@@ -318,7 +318,7 @@ static pawl_code chain_holds(pawl_state *st, pawl_step *read, pawl_bytes line, j
     do {
         rc = pawl_entry_read(line, read, &e, &why);
         erased = erased || (rc == PAWL_OK && e->erased && e->seq == first);
-        if (rc == PAWL_OK && !e->record && (rc = entry_fits(st, e, &why)) == PAWL_GONE)
+        if (rc == PAWL_OK && !e->record && (rc = entry_follows(st, e, &why)) == PAWL_GONE)
             rc = PAWL_OK;
         if (rc == PAWL_OK && !e->record) {
             st->seq = e->seq;

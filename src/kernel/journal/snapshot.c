@@ -165,7 +165,7 @@ static void open_call(opener *o, const char *path, const call *c, uint32_t visit
     it.kind = c->at == CALL_DROPPED ? ITEM_DROP : c->kind == CALL_ASK ? ITEM_ANSWER : ITEM_RECEIPT;
     it.outcome = c->outcome;
     it.value = c->value;
-    if (c->lap != NULL && c->lap->told && (it.more = progress_more(&mem, c->lap)) == NULL)
+    if (c->lap != NULL && c->lap->done && (it.more = progress_more(&mem, c->lap)) == NULL)
         o->b->failed = true;
     if (c->update != NULL && (it.more = value_with(&mem, value_pack(&mem, NULL, "{}"), "update", c->update)) == NULL)
         o->b->failed = true;
@@ -252,7 +252,7 @@ static void open_frame(opener *o, frame *f, const char *prefix)
 {
     const call *c;
 
-    for (uint32_t at = 0; (c = loose_next(f, &at)) != NULL;)
+    for (uint32_t at = 0; (c = detached_next(f, &at)) != NULL;)
         open_call(o, c->task, c, c->visit, c->n);
     for (uint32_t i = 0; i < f->ntasks; i++)
         open_task(o, &f->tasks[i], prefix);
@@ -340,10 +340,10 @@ static void fork_tasks(opener *o, const frame *f)
 /* Detached calls stay open in the fork. Calls of "@" get new numbers, since the fork numbers its own entries. */
 static void fork_open(opener *o, const frame *f)
 {
-    const call *loose;
+    const call *detached;
 
-    for (uint32_t at = 0; (loose = loose_next(f, &at)) != NULL;) {
-        call c = *loose;
+    for (uint32_t at = 0; (detached = detached_next(f, &at)) != NULL;) {
+        call c = *detached;
 
         if (strcmp(c.task, UNDO_TASK) == 0)
             continue;           /* an inverse undoes an effect of the original run */
