@@ -1,10 +1,10 @@
-/* effect.c - what a flow's machine says of its effects: class, retry, timeouts (E5). */
+/* effect.c - declares effects of a flow's machine: class, retry, timeouts (E5). Called before the machine is used, on one thread. */
 #include "flow/flow.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The hash of the machine so far, and what was declared now; `limits` NULL: no effect. */
+/* Extends the machine's hash by the new declaration; `limits` NULL: the declaration is not an effect. */
 static bool hash_more(pawl_machine *m, const char *what, const char *name, const pawl_limits *limits)
 {
     bool good;

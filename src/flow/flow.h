@@ -1,4 +1,4 @@
-/* flow.h - inside the flows. */
+/* flow.h - inside the flows; src/agent also uses flow_withdraw(). Called inside a step, on the thread that owns the step. */
 #ifndef FLOW_FLOW_H
 #define FLOW_FLOW_H
 
@@ -14,7 +14,7 @@ typedef struct reducer_machine {
 
 extern const machine_ops reducer_ops;
 bool in_reducer(const pawl_step *s);
-/* Takes back the calls and waits that this very event has made under `tag`: as if they had not been asked for. pawl_flow_drop() leaves those alone. */
+/* Withdraws the calls and waits with `tag` that this event has made, as if they had never been made. pawl_flow_drop() only drops earlier ones. */
 void flow_withdraw(pawl_step *s, const char *tag);
 
 #endif

@@ -1,5 +1,7 @@
-/* reducer.c - a machine that is one function from what happens to what follows (F1). It has no supersteps: each event is
- * an entry, its commands are named by the entry's number, and nothing is ever run twice. */
+/* reducer.c - a machine that is one function from state and event to a step (F1).
+ *
+ * A reducer has no supersteps: each event is an entry, its commands are named by the entry's number, and the function runs once for each event. Called by
+ * the kernel's step loop, inside the step's transaction. */
 #include "flow/flow.h"
 
 #include <string.h>
@@ -11,9 +13,9 @@ bool in_reducer(const pawl_step *s)
 
 /* ---- what it says -------------------------------------------------------------------------------- */
 
-/* A call says what it is when the event's writes are in: a reference to a channel is to what it then holds. */
+/* A call whose spec is written after the event's writes are folded, so that a reference to a channel means the new value. */
 typedef struct flow_call {
-    item it;                    /* its value: the arguments */
+    item it;                    /* item.value has the arguments */
     const char *effect, *tag;
     pawl_limits limits;         /* with a cost of its own */
     bool limited;
@@ -63,7 +65,7 @@ void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, const paw
         visit_wrong(s, PAWL_LIMIT, "%s", s->v->refusal);
 }
 
-/* What it may cost, and whether there is room for that. */
+/* The amounts that the call reserves, and whether the budget has room for them. */
 static pawl_code flow_wants(pawl_step *s, flow_call *c, const char *effect, const pawl_cost *cost)
 {
     const pawl_limits *limits = machine_limits(s->m, effect);
@@ -191,7 +193,7 @@ void flow_withdraw(pawl_step *s, const char *tag)
         if (made_under(s, it, tag)) {
             *at = it->next;
         } else {
-            it->n = v->cursor++;        /* numbers have no gap */
+            it->n = v->cursor++;        /* numbers have no gaps */
             v->commands_last = it;
             at = &it->next;
         }
@@ -232,12 +234,12 @@ static bool see_slot(void *ctx, const frame *f, const task *tk, const char *path
     (void)f, (void)tk, (void)path, (void)n;
     for (size_t i = 0; tag != NULL && !w->made && i < w->s->v->ndrops; i++)
         if (strcmp(tag, w->s->v->drops[i]) == 0)
-            return true;        /* given up by this very event */
+            return true;        /* this event drops the call */
     w->taken = slot != NULL && strcmp(slot, w->slot) == 0;
     return !w->taken;
 }
 
-/* Slots are unique among what is open (W1): where one is taken, the next gets a number, "rate.2". */
+/* A slot that is unique among the open waits (W1): a slot that is taken gets a number, "rate.2". */
 static const char *slot_free(pawl_step *s, const char *slot)
 {
     slot_search w = { .s = s, .slot = slot };
@@ -305,14 +307,14 @@ static void happening_of(pawl_step *s, pawl_happening *h)
     if ((ev->kind == PAWL_EV_INPUT || ev->kind == PAWL_EV_SIGNAL) && s->answered != NULL)
         h->kind = PAWL_EV_ANSWER;
     if (ev->kind == PAWL_EV_SIGNAL && h->value == NULL)
-        h->value = value_null(&s->mem);     /* as it stands in the journal */
-    if (ev->kind == PAWL_EV_INPUT && s->answered == NULL) {     /* nobody waited for it */
+        h->value = value_null(&s->mem);     /* the same value that the journal has */
+    if (ev->kind == PAWL_EV_INPUT && s->answered == NULL) {     /* no wait took the input */
         h->kind = PAWL_EV_SIGNAL;
         h->tag = "input";
     }
     if (s->answered != NULL)
         h->tag = pawl_value_string(spec_get(s, s->answered, "tag"));
-    if (s->answered != NULL && s->answered->at == CALL_IN_DOUBT && ev->kind == PAWL_EV_ANSWER) {     /* what a command came to */
+    if (s->answered != NULL && s->answered->at == CALL_IN_DOUBT && ev->kind == PAWL_EV_ANSWER) {     /* the answer is the outcome of a command in doubt */
         h->kind = PAWL_EV_RECEIPT;
         (void)doubt_answer_read(s->in->value, &s->mem, &h->outcome, &h->value);
     }
@@ -320,7 +322,7 @@ static void happening_of(pawl_step *s, pawl_happening *h)
 
 /* ---- what becomes of it -------------------------------------------------------------------------------- */
 
-/* Channels with a user's function get its result. */
+/* Adds the merged results of channels with a user's function. */
 static pawl_code custom_writes(pawl_step *s, visit *v, pawl_err *err)
 {
     for (size_t i = 0; i < v->nwrites; i++) {
@@ -414,7 +416,7 @@ static pawl_code reducer_result(pawl_step *s, visit *v, pawl_code rc, pawl_err *
         if (rc == PAWL_OK)
             rc = visit_commands(s, v, &why);
         if (rc == PAWL_OK)
-            rc = v->halt ? step_drop(s, true, &why) : PAWL_OK;      /* nobody waits for what is open */
+            rc = v->halt ? step_drop(s, true, &why) : PAWL_OK;      /* the run ends, so open calls are dropped */
         if (rc == PAWL_OK)
             return v->halt ? step_end(s, PAWL_COMPLETED, NULL, 0, err) : PAWL_OK;
         txn_rollback(s->st, before);

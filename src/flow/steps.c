@@ -1,4 +1,4 @@
-/* steps.c - a step table and linear steps: both are graphs (F1, F2). A step is a node, its payload a channel. */
+/* steps.c - a step table and linear steps, both built as graphs (F1, F2): a step is a node, its payload a channel. */
 #include "flow/flow.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 typedef struct bound_step {
     pawl_flow_step step;
     void *arg;
-    const char *resumes;        /* the step that takes up an await of this one; NULL: none */
+    const char *resumes;        /* the step that continues after an await of this one; NULL: none */
 } bound_step;
 
 static pawl_code step_node(pawl_step *s, void *arg)
@@ -24,7 +24,7 @@ pawl_code pawl_flow_goto(pawl_step *s, const char *step, const pawl_value *paylo
     return pawl_goto(s, step);
 }
 
-/* The step that resumes is the one declared target that says so. */
+/* The step that continues after an await is the one declared target that is marked so. */
 static const char *resumer(const pawl_step *s)
 {
     const pawl_graph *g = graph_of(s->m);

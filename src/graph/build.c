@@ -1,4 +1,6 @@
-/* build.c - the builder: it keeps what it is told, and every mistake, for compile to tell (G1). */
+/* build.c - the builder: records declarations, and every mistake for pawl_graph_compile() to report (G1).
+ *
+ * Called by the author of a graph, on one thread. The graph owns everything in its arena; after compile the machine owns the graph. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -25,7 +27,7 @@ static void *keep_new(pawl_graph *g, size_t size)
     return p;
 }
 
-/* A vector in the arena: the old one is left behind. */
+/* Grows a vector in the arena; the old one stays in the arena unused. */
 static bool keep_room(pawl_graph *g, void **items, size_t *cap, size_t count, size_t size)
 {
     size_t more = *cap == 0 ? 8 : *cap * 2;
@@ -141,7 +143,7 @@ static gnode *node_add(pawl_graph *g, const char *name, gnode_kind kind)
     return node_new(g, name, kind);
 }
 
-/* The node that a declaration is about must stand there already. */
+/* The node of a declaration, which must be declared before. */
 static gnode *node_named(pawl_graph *g, const char *name, const char *what)
 {
     gnode *n = g == NULL ? NULL : node_find(g, name);
@@ -335,7 +337,7 @@ void pawl_graph_map(pawl_graph *g, const char *sub, const char *outer, const cha
 
 /* ---- ways on --------------------------------------------------------------------------------------------------- */
 
-/* Sources are declared before; targets may come later. */
+/* The source of an edge must be declared before the edge; its target may follow later. */
 static way *way_add(pawl_graph *g, const char *from, way_kind kind)
 {
     gnode *n = g == NULL ? NULL : node_find(g, from);
@@ -393,7 +395,7 @@ static const char **names_keep(pawl_graph *g, const char **names, uint32_t *coun
 {
     const uint32_t n = *count;
 
-    if ((n & (n - 1)) == 0) {       /* full: it has room for a power of two */
+    if ((n & (n - 1)) == 0) {       /* full: the capacity is a power of two */
         const char **grown = keep_new(g, (n == 0 ? 1 : (size_t)n * 2) * sizeof *grown);
 
         if (grown == NULL)

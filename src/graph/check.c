@@ -1,12 +1,12 @@
-/* check.c - what can go wrong in a graph, and the path that shows it (K3, G1). */
+/* check.c - pawl_graph_check(): finds what can go wrong in a graph, each with a path that leads to it (K3, G1). Pure; the caller owns the report. */
 #include "graph/search.h"
 
 #include <string.h>
 
 enum {
-    CHECK_STATES_MAX = 100000,  /* when the caller names no bound */
+    CHECK_STATES_MAX = 100000,  /* when the caller gives no limit */
     CHECK_STATES_MOST = 1 << 24,
-    CHECK_LOOP_MAX = 32         /* states shown of a loop */
+    CHECK_LOOP_MAX = 32         /* states of a loop in a report */
 };
 
 /* ---- paths ----------------------------------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static const char *check_text(search *s, buf *b)
     return out != NULL ? out : "";
 }
 
-/* "@start -> a -> {b,c}", and once round the loop that it is in when `round`. */
+/* "@start -> a -> {b,c}"; `round`: also once around the loop. */
 static const char *check_path(search *s, uint32_t at, bool round)
 {
     uint32_t seen[CHECK_LOOP_MAX], n = 0, *steps;
@@ -91,7 +91,7 @@ static uint32_t check_edges_end(const search *s, size_t at)
     return at + 1 < s->states.count ? s->spots[at + 1].edge : (uint32_t)s->nedges;
 }
 
-/* Whether C code chose on the way here what is next: then it may know better. */
+/* Whether C code chose a next node on the path to this state. Then the finding is only a warning, since the code may avoid the state. */
 static bool check_guessed(const search *s, uint32_t at)
 {
     for (; at != CHECK_NONE; at = s->spots[at].parent)
@@ -140,7 +140,7 @@ static bool check_turn_round(search *s)
     return true;
 }
 
-/* From which states one with a flag of `flags` can be reached; NULL: no memory. */
+/* The states from which a state with one of `flags` can be reached; NULL: no memory. */
 static bool *check_reaches(search *s, unsigned flags)
 {
     size_t n = s->states.count, queued = 0;
@@ -167,16 +167,16 @@ static bool *check_reaches(search *s, unsigned flags)
 
 typedef struct check_loops {
     search *s;
-    uint32_t *order, *low;      /* by state; order 0: not met */
-    uint32_t *edge;             /* the next to look at */
+    uint32_t *order, *low;      /* by state; order 0: not visited */
+    uint32_t *edge;             /* by state: the next edge to visit */
     uint32_t *stack, *calls;
-    uint32_t *whole;            /* by state: its component, numbered by the state that heads it, + 1 */
+    uint32_t *whole;            /* by state: its component, the number of its first state + 1 */
     size_t nstack, ncalls;
     uint32_t met;
-    check_set told;             /* sets of nodes */
+    check_set told;             /* sets of nodes that were reported */
 } check_loops;
 
-/* One component, from its `n` states. It ends nowhere, so it is a loop when nothing leaves it and something goes round. */
+/* Checks one component of `n` states without an end: it is a loop when no edge leaves it and an edge stays in it. */
 static void check_component(check_loops *l, const uint32_t *members, size_t n)
 {
     search *s = l->s;
@@ -276,8 +276,8 @@ static bool check_endless(search *s, const bool *ends)
     return !s->failed;
 }
 
-/* States from which no end is reached, and which are not merely on their way to a join that was told: the first of
- * each way in. After the loops are known. */
+/* Reports states from which no end is reached: only the first state of each way in, and not those that only lead to a join that was reported.
+ * Called after the loops are found. */
 static bool check_no_way_out(search *s, const bool *ends)
 {
     const bool *leaves = check_reaches(s, SPOT_ENDS | SPOT_LEAVES), *loops = check_reaches(s, SPOT_LOOP);
@@ -309,7 +309,7 @@ static bool check_no_way_out(search *s, const bool *ends)
 
 /* ---- nodes and channels ---- */
 
-/* Where the graph is when it is clear that `at` will not run: stuck before it, or at the end of the longest path. */
+/* The state to report when node `at` never runs: one that is stuck before the node, or the end of the longest path. */
 static uint32_t check_instead(const search *s, size_t at)
 {
     for (uint32_t i = 0; i < s->states.count; i++)

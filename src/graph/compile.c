@@ -1,4 +1,6 @@
-/* compile.c - a graph becomes a machine: its faults told all at once, its defaults filled in, its hash taken (G1, F5). */
+/* compile.c - compiles a graph to a machine: reports all faults at once, fills in defaults, computes the hash (G1, F5).
+ *
+ * Called by the author of a graph, once, on one thread. Invariant: a graph with a fault becomes no machine. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -29,7 +31,7 @@ typedef struct compiling {
     size_t neffects;
 } compiling;
 
-/* An essay's nodes bring their channels. */
+/* In a graph without declared channels, nodes and inputs declare them. */
 static bool compile_essay(pawl_graph *g)
 {
     size_t given = g->nchannels;
@@ -69,7 +71,7 @@ static const char *compile_where(pawl_graph *g, const char *name)
     return where;
 }
 
-/* False: no memory, in this graph or below; g->failed keeps it. */
+/* False: no memory, in this graph or a subgraph (g->failed). */
 static bool compile_fill(compiling *c, pawl_graph *g, unsigned depth)
 {
     bool good = !g->failed && compile_essay(g);
@@ -82,7 +84,7 @@ static bool compile_fill(compiling *c, pawl_graph *g, unsigned depth)
         if (depth >= SUBGRAPH_DEPTH_MAX) {
             report_say(c->report, PAWL_FAULT, "limit", "", "%s: node \"%s\": more than %d graphs inside each other", c->root->name,
                        n->name, SUBGRAPH_DEPTH_MAX);
-            return true;        /* and nobody looks further down */
+            return true;        /* ends the recursion; the fault is reported */
         }
         good = (n->sub->where = compile_where(g, n->name)) != NULL && compile_fill(c, n->sub, depth + 1);
     }
@@ -154,9 +156,9 @@ static void compile_collect(compiling *c, const pawl_graph *g)
             compile_collect(c, g->nodes[i]->sub);
 }
 
-/* ---- what the author left open: only in a graph without a fault ------------------------------------------- */
+/* ---- defaults: only in a graph without a fault ------------------------------------------------------------ */
 
-/* Hooks of every node come before its own. */
+/* Puts the graph's hooks before each node's own. */
 static bool compile_hooks(pawl_graph *g, gnode *n)
 {
     hook *own = n->hooks, **at = &n->hooks;
@@ -176,7 +178,7 @@ static bool compile_hooks(pawl_graph *g, gnode *n)
     return true;
 }
 
-/* A work node's command has what the node or its graph says, else what the effect was declared with, wherever that was. */
+/* The limits of a work node's command: from the node or its graph, else from the declaration of the effect in any graph. */
 static void compile_limits(const compiling *c, gnode *n)
 {
     for (size_t i = 0; i < c->neffects; i++)
@@ -198,13 +200,13 @@ static bool compile_node(const compiling *c, pawl_graph *g, gnode *n)
         n->attempt_ms = g->attempt_ms, n->total_ms = g->total_ms, n->has_limits = true;
     if (n->kind == GNODE_WORK)
         compile_limits(c, n);
-    else if (n->has_limits)     /* of commands whose effect declares none */
+    else if (n->has_limits)     /* a default for commands whose effect declares no limits */
         n->limits.attempt_timeout_ms = n->attempt_ms, n->limits.total_timeout_ms = n->total_ms;
     n->asks = n->kind == GNODE_WORK || n->kind == GNODE_SUB || n->gate != NULL || n->before || n->hooks != NULL;
     return true;
 }
 
-/* What the commonest supersteps need not look at. */
+/* Computes the flags that let frequent supersteps skip checks. */
 static void compile_plain(pawl_graph *g)
 {
     g->plain = g->joins == NULL;
@@ -240,8 +242,8 @@ static bool compile_nodes(const compiling *c, pawl_graph *g)
 }
 
 /* ---- the definition as canonical text: what the hash is of ---------------------------------------------- */
-/* Keys stand in the order of their bytes. Functions have no bytes that last; the author's version stands for them.
- * What only pawl_graph_check reads (writes) is left out: it changes no run. */
+/* Keys are sorted bytewise. Functions have no stable bytes; the author's version number represents them. Members that only pawl_graph_check() reads
+ * (writes) are left out, since they change no run. */
 
 static void code_text(buf *b, const char *text)
 {
@@ -412,7 +414,7 @@ static bool compile_hash(pawl_machine *m, const pawl_graph *g)
 
 /* ---- compile ---------------------------------------------------------------------------------------------- */
 
-/* Names what is there, looks for faults, and collects. False: no memory. */
+/* Resolves names, collects channels and effects, and validates. False: no memory. */
 static bool compile_shape(compiling *c)
 {
     pawl_graph *g = c->root;
@@ -433,7 +435,7 @@ static bool compile_shape(compiling *c)
     return true;
 }
 
-/* Only of a graph without a fault: names, first values and classes are good. */
+/* The graph has no fault, so names, first values and classes are valid. */
 static pawl_machine *compile_machine(const compiling *c)
 {
     pawl_graph *g = c->root;

@@ -1,13 +1,12 @@
-/* draw.c - the picture (G12): of a graph, of where a run is in it, and of Pawl's own tables.
+/* draw.c - draws a graph, the position of a run in it, and Pawl's own tables (G12).
  *
- * A state says what is next and what is open, and that is all a picture shows of a run: nothing in it says
- * which nodes ran before. Text, Mermaid and DOT are written from the same levels: a graph, its nodes in order,
- * the ways on from each, and what the run has there. */
+ * Of a run a picture shows only what its state has: the next tasks and the open calls, not the nodes that ran before. Text, Mermaid and DOT are
+ * written from the same levels: a graph, its nodes in order, the edges of each, and the run's tasks there. Pure; the result lives in the step. */
 #include "graph/graph.h"
 
 #include <string.h>
 
-enum { DRAW_COLUMNS = 80, DRAW_PROMPT_BYTES = 48 };    /* of a line of text; of a gate's prompt */
+enum { DRAW_COLUMNS = 80, DRAW_PROMPT_BYTES = 48 };    /* columns of a text line; bytes of a gate's prompt */
 
 typedef enum draw_at { DRAW_AWAY, DRAW_DONE, DRAW_READY, DRAW_OPEN, DRAW_WAITING, DRAW_FAILED, DRAW_ATS } draw_at;
 
@@ -20,37 +19,37 @@ static const struct { char mark; const char *name, *fill, *line; } draw_ats[DRAW
     [DRAW_FAILED]  = { 'x', "failed",  "#f4cccc", "#a61c00" },
 };
 
-typedef struct draw_place {     /* what the run has at one node */
+typedef struct draw_place {     /* the tasks and waits of the run at one node */
     uint32_t tasks[TASK_STATES];
-    uint32_t waits;             /* for an answer; by tasks, or after them */
-    bool later;                 /* deferred, and due */
+    uint32_t waits;             /* number of open waits, of tasks or after them */
+    bool later;                 /* a deferred node that is due */
 } draw_place;
 
 typedef enum draw_style { DRAW_EDGE, DRAW_JOIN, DRAW_IF, DRAW_ELSE, DRAW_NO, DRAW_GOTO } draw_style;
 
-typedef struct draw_link {      /* a way on */
+typedef struct draw_link {      /* an edge, a route's target or a condition */
     draw_style style;
-    bool first;                 /* of those that belong together */
-    bool back;                  /* it closes a loop */
-    uint32_t number;            /* of the join */
+    bool first;                 /* the first link of a group */
+    bool back;                  /* leads back, closing a loop */
+    uint32_t number;            /* number of the join */
     const join *j;
     const char *to;
 } draw_link;
 
 typedef struct draw_level {     /* the machine's graph, or a subgraph */
     const pawl_graph *g;
-    const char *id;             /* begins the ids of its nodes: "n", "n3_" */
+    const char *id;             /* prefix of the ids of its nodes: "n", "n3_" */
     unsigned depth;
-    draw_link *links;           /* of node i: those from from[i] up to from[i + 1] */
+    draw_link *links;           /* the links of node i are links[from[i]] up to links[from[i + 1]] */
     uint32_t *from, nlinks;
-    uint32_t *order;            /* its nodes, as they are to be drawn */
+    uint32_t *order;            /* its nodes in drawing order */
     draw_place *places;         /* by node */
-    uint32_t *joined;           /* by join: how many of its sources are done */
+    uint32_t *joined;           /* by join: number of its sources that are done */
 } draw_level;
 
 enum { DRAW_NAME, DRAW_PLACE, DRAW_WHAT, DRAW_TO, DRAW_CELLS };
 
-typedef struct draw_row {       /* a line of the text, before it is folded */
+typedef struct draw_row {       /* a line of the text before folding */
     struct draw_row *next;
     char mark;
     const char *cells[DRAW_CELLS];
@@ -59,8 +58,8 @@ typedef struct draw_row {       /* a line of the text, before it is folded */
 typedef struct drawing {
     pawl_step *s;
     const pawl_graph *g;
-    const pawl_state *st;       /* NULL: no run */
-    bool text, dot;             /* neither: Mermaid */
+    const pawl_state *st;       /* NULL: draw the graph only */
+    bool text, dot;             /* both false: Mermaid */
     buf *out;
     draw_row *rows, **end;
 } drawing;
@@ -108,8 +107,8 @@ static void draw_links(arena *a, draw_level *l, const gnode *n)
         draw_link_add(a, l, (draw_link){ .style = DRAW_GOTO, .first = i == 0, .to = n->gotos[i] });
 }
 
-/* Depth first, into `order` from its end. Once in the order of declaration, to find which links lead back; and once
- * without those, the last declared first: then the order is topological, and what is declared first comes first. */
+/* Depth first, filling `order` from its end. The first pass goes in the order of declaration and finds the links that lead back. The second pass leaves
+ * these out and goes backwards, so the order is topological, and nodes that were declared first come first. */
 static uint32_t draw_walk(draw_level *l, bool again, uint32_t *stack, uint32_t *walked, uint8_t *at)
 {
     enum { NEW, BELOW, DONE };
@@ -137,7 +136,7 @@ static uint32_t draw_walk(draw_level *l, bool again, uint32_t *stack, uint32_t *
     return left;
 }
 
-/* What nothing leads to comes at the end. */
+/* Unreachable nodes come at the end. */
 static void draw_order(arena *a, draw_level *l)
 {
     uint32_t count = (uint32_t)l->g->nnodes, left, last;
@@ -158,7 +157,7 @@ static void draw_order(arena *a, draw_level *l)
 
 /* ---- where the run is --------------------------------------------------------------------------------- */
 
-/* Of the last node in a task's path; NULL: this graph has none of that name. */
+/* The place of the last node in a task's path; NULL: this graph has no node of that name. */
 static draw_place *draw_place_at(const draw_level *l, const char *path)
 {
     char name[NAME_BYTES_MAX + 1];
@@ -166,7 +165,7 @@ static draw_place *draw_place_at(const draw_level *l, const char *path)
     size_t size = strcspn(from, ":");
     int i;
 
-    if (strcmp(from, "@") == 0)     /* the machine itself: it waits for the next turn */
+    if (strcmp(from, "@") == 0)     /* a wait of the machine itself, for the next turn */
         return &l->places[START_INDEX];
     if (size > NAME_BYTES_MAX)
         return NULL;
@@ -176,7 +175,7 @@ static draw_place *draw_place_at(const draw_level *l, const char *path)
     return i < 0 ? NULL : &l->places[i];
 }
 
-/* Every frame of this graph: the run's own, or those in the tasks of a subgraph's node. */
+/* Visits every frame of this graph: the run's own, or those in the tasks of a subgraph's node. */
 static void draw_tally(draw_level *l, const frame *f)
 {
     pawl_iter it = pawl_iter_of(f->defer);
@@ -208,7 +207,7 @@ static void draw_tally(draw_level *l, const frame *f)
             p->later = true;
     for (const join *j = l->g->joins; j != NULL; j = j->next, number++) {
         uint32_t count = 0;
-        bool fired = false;     /* then one that is no node stands among them */
+        bool fired = false;     /* the list has the mark that the join has fired */
 
         it = pawl_iter_of(pawl_value_get(f->joins, j->name));
         for (; (v = pawl_iter_next(&it, NULL)) != NULL; count++)
@@ -218,7 +217,7 @@ static void draw_tally(draw_level *l, const frame *f)
     }
 }
 
-/* Node number `n` of `outer` is this graph; `outer` NULL: it is the machine's own. NULL: no memory. */
+/* Makes the level of a graph: node number `n` of `outer`, or with `outer` NULL the machine's own graph. NULL: no memory. */
 static draw_level *draw_level_new(const drawing *d, const draw_level *outer, uint32_t n)
 {
     arena *a = &d->s->mem;
@@ -261,7 +260,7 @@ static draw_at draw_place_is(const draw_place *p)
 
 /* ---- words, the same in every format ------------------------------------------------------------------ */
 
-/* "waiting", or of many tasks "37/120 done, 2 failed". */
+/* "waiting", or for many tasks "37/120 done, 2 failed". */
 static void draw_place_text(buf *b, const draw_place *p)
 {
     uint32_t total = 0;
@@ -304,7 +303,7 @@ static void draw_join_text(buf *b, const join *j)
         buf_text(b, " cancels rest");
 }
 
-/* In one short line: it may hold anything. */
+/* Shortens a text to one line without control characters. */
 static void draw_prompt(buf *b, const char *text)
 {
     size_t size = strlen(text), n = size < DRAW_PROMPT_BYTES ? size : DRAW_PROMPT_BYTES;
@@ -318,7 +317,7 @@ static void draw_prompt(buf *b, const char *text)
     buf_text(b, n < size ? "...\"" : size > 0 ? "\"" : "");
 }
 
-/* What a node is and has, each with its end. Hooks of every node stand at @start. */
+/* The properties of a node, each followed by a separator. Hooks of all nodes are shown at @start. */
 static void draw_what(const drawing *d, buf *b, const pawl_graph *g, const gnode *n)
 {
     const char *end = d->text ? ", " : "\n";
@@ -345,18 +344,18 @@ static void draw_what(const drawing *d, buf *b, const pawl_graph *g, const gnode
     if (n->after)
         buf_fmt(b, "pause after%s", end);
     for (const hook *all = g->hooks; all != NULL && h != NULL && !start; all = all->next)
-        h = h->next;        /* compile put them before the node's own */
+        h = h->next;        /* skips the graph's hooks, which compile put first */
     for (; h != NULL; h = h->next)
         buf_fmt(b, "hook %s %s%s%s", h->effect, h->phase == PAWL_BEFORE ? "before" : "after", start ? " each" : "", end);
 }
 
 /* ---- text: rows of cells ------------------------------------------------------------------------------ */
 
-#define DRAW_GLUE '\x1f'        /* a blank where no line ends */
-#define DRAW_FOLD '\x1e'        /* a blank where one may end, and the next is set in */
+#define DRAW_GLUE '\x1f'        /* a blank where a line must not break */
+#define DRAW_FOLD '\x1e'        /* a blank where a line may break; the next line is indented */
 enum { DRAW_MARGIN = 4, DRAW_GAP = 2, DRAW_FOLD_BY = 3 };
 
-static const size_t draw_widths[DRAW_CELLS] = { 24, 16, 24, DRAW_COLUMNS };     /* the most */
+static const size_t draw_widths[DRAW_CELLS] = { 24, 16, 24, DRAW_COLUMNS };     /* largest widths */
 
 /* A line may end after a comma. */
 static void draw_glue(buf *b, size_t from)
@@ -436,7 +435,7 @@ static void draw_rows(drawing *d, const draw_level *l)
     }
 }
 
-/* As much of *at as there is room for, and at least a word, goes to `b`; *at then stands behind it. */
+/* Moves as many words of *at to `b` as fit, at least one, and advances *at. */
 static size_t draw_piece(buf *b, const char **at, size_t room)
 {
     const char *p = *at + (**at == DRAW_FOLD), *end = p;
@@ -456,7 +455,7 @@ static size_t draw_piece(buf *b, const char **at, size_t room)
     return (size_t)(end - p) + in;
 }
 
-/* Cells are folded, each in its column; one that is too wide ends the line, and the others go on below. */
+/* Folds each cell in its column. A cell that is too wide ends the line; the other cells continue below. */
 static void draw_row_text(buf *b, const draw_row *r, const size_t *widths)
 {
     const char *at[DRAW_CELLS];
@@ -481,7 +480,7 @@ static void draw_row_text(buf *b, const draw_row *r, const size_t *widths)
     }
 }
 
-/* The widths of the columns; returns that of a whole line. */
+/* Computes the widths of the columns; returns the width of a whole line. */
 static size_t draw_measure(const drawing *d, size_t *widths)
 {
     size_t line = DRAW_MARGIN, n;
@@ -520,7 +519,7 @@ static void draw_text(drawing *d, const draw_level *l)
 
 /* ---- Mermaid and DOT: blocks of nodes and arrows ------------------------------------------------------ */
 
-/* What is in the scratch buffer, in quotes. Mermaid has no escapes but entities. */
+/* Writes the scratch buffer in quotes. Mermaid has no escapes except entities. */
 static void draw_quoted(const drawing *d)
 {
     const buf *from = &d->s->scratch;
@@ -548,7 +547,7 @@ static void draw_indent(const drawing *d, const draw_level *l)
     draw_blanks(d->out, 4 * (size_t)l->depth + 4);
 }
 
-/* Of a node, or of where a subgraph is entered or left; what is no node is @end. */
+/* Writes the id of a node, or of the entry or exit of a subgraph; -1 is @end. */
 static void draw_id(buf *b, const draw_level *l, const char *name, bool leaves)
 {
     int n = node_index(l->g, name);
@@ -564,7 +563,7 @@ static void draw_id(buf *b, const draw_level *l, const char *name, bool leaves)
         buf_char(b, 'e');
 }
 
-/* The name, what it is, and what the run has there; into the scratch buffer. */
+/* Writes name, kind and the run's tasks of a node into the scratch buffer. */
 static void draw_label(const drawing *d, const draw_level *l, uint32_t n)
 {
     buf *b = &d->s->scratch;
@@ -612,7 +611,7 @@ static void draw_arrow(const drawing *d, const draw_level *l, const gnode *n, co
     buf_fmt(d->out, "%s\n", d->dot ? dot[k->style] : "");
 }
 
-/* A join is a small diamond between its sources and its target. */
+/* Draws a join as a small diamond between its sources and its target. */
 static void draw_join(const drawing *d, const draw_level *l, const join *j, uint32_t number)
 {
     buf *b = &d->s->scratch;

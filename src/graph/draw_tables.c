@@ -1,4 +1,4 @@
-/* draw_tables.c - Pawl's own state machines as pictures, printed from the tables that they are; and what all pictures share. */
+/* draw_tables.c - draws Pawl's own state machines from their tables; helpers of all drawings. Pure. */
 #include "graph/graph.h"
 
 const char draw_dot_head[] =
@@ -25,7 +25,7 @@ const char *draw_done(pawl_step *s, buf *b, const char *name, pawl_err *err)
 
 /* ---- a table --------------------------------------------------------------------------------------------- */
 
-/* A row for each state; the columns are the rows again, by their numbers. */
+/* One row for each state, and one column for each state by number. */
 static void draw_table_text(buf *b, const sm_table *t)
 {
     size_t width = 14;

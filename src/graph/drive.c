@@ -1,8 +1,8 @@
-/* drive.c - supersteps: what an event leads to; closes what is done, opens what is next. Their tasks go in frame_run.c.
+/* drive.c - supersteps: closes a superstep whose tasks are done, and opens the next one. frame_run.c runs the tasks.
  *
- * What came from outside and what it leads to are one entry (E2): after an event that closes a superstep the
- * next one is begun in the same step, and kept if it asks for something. If it does not, that beginning
- * is taken back, and a tick makes it again: so an entry never holds two supersteps. */
+ * Called by the step loop of the kernel after the event's item was folded, inside the step's transaction. An event and its consequences are one entry
+ * (E2): after an event that closes a superstep the next one is opened in the same step, and kept if it issues commands or waits. Otherwise the
+ * opening is rolled back, and a tick makes it again, so an entry never has two whole supersteps. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static pawl_code run_fails(pawl_step *s, pawl_err *err)
     return step_end(s, strcmp(code, "denied") == 0 ? PAWL_REJECTED : PAWL_FAILED, tk->fault, tk->fault_size, err);
 }
 
-/* A merge, a route, a limit: no task's fault, the superstep cannot close. */
+/* The superstep cannot close, because of a merge, a route or a limit; no task has failed. */
 static pawl_code close_fails(pawl_step *s, const pawl_err *why, pawl_err *err)
 {
     size_t size = 0;
@@ -73,7 +73,7 @@ static pawl_code close_items(pawl_step *s, const pawl_graph *g, const gnode *lon
     return rc != PAWL_OK || h == NULL ? rc : holds_add(s, h, err);
 }
 
-/* What the next turn begins with. */
+/* Asks for the input of the next turn. */
 static pawl_code input_asked(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     const pawl_question q = { .kind = PAWL_WAIT_INPUT, .prompt = value_string(&s->mem, g->turns, strlen(g->turns)) };
@@ -91,7 +91,7 @@ static pawl_code input_asked(pawl_step *s, const pawl_graph *g, pawl_err *err)
     return it->spec == NULL ? PAWL_NOMEM : step_add(s, it, err);
 }
 
-/* Nothing is next, and nobody is asked: the run is complete, or waits for the next turn. */
+/* No next tasks and no open waits: the run completes, or waits for the input of the next turn. */
 static pawl_code run_completes(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     const join *j;
@@ -126,10 +126,10 @@ static inline pawl_code run_settles(pawl_step *s, const pawl_graph *g, pawl_err 
     return f->ndetached > 0 || (f->ntasks > 0 && f->steps < g->max_steps) ? PAWL_OK : run_over(s, g, err);
 }
 
-/* `lone`: the node of its only task, when that began and left in this step; or NULL. */
+/* Closes the superstep. `lone`: the node of its only task, when the task started and left in this step; else NULL. */
 static pawl_code superstep_ends(pawl_step *s, const pawl_graph *g, const gnode *lone, reach how, pawl_err *err)
 {
-    undo *before = txn_position(s->st);    /* a close that is refused has left the head alone */
+    undo *before = txn_position(s->st);    /* enough, since a refused close has not changed the head */
     item *last = s->entry.last;
     uint32_t count = s->entry.count;
     pawl_err why;
@@ -153,7 +153,7 @@ static pawl_code superstep_ends(pawl_step *s, const pawl_graph *g, const gnode *
 
 /* ---- what comes after an event ------------------------------------------------------------------------------- */
 
-/* The commonest superstep: a lone task, of a node that is its function and nothing else. NULL: it is not. */
+/* Fast path: the node of a lone ready task, when the node has only a function. NULL: another superstep. */
 static inline const gnode *lone_node(const pawl_graph *g, const frame *f)
 {
     const gnode *n = f->ntasks == 1 && f->tasks->at == TASK_READY ? node_of_task(g, f->tasks) : NULL;
@@ -173,7 +173,7 @@ static inline pawl_code root_run(pawl_step *s, const pawl_graph *g, const gnode 
     return rc;
 }
 
-/* What is next is begun, and kept if somebody must be waited for. */
+/* Opens the next superstep; keeps it only if it has to wait for something. */
 static pawl_code open_next(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     frame *f = &s->st->root;
@@ -207,15 +207,15 @@ static bool next_asks(const pawl_graph *g, const frame *f)
 
 static void count_calls(const frame *f, uint32_t *calls, uint32_t *visits)
 {
-    for (uint32_t i = 0; i < f->ntasks && *calls + *visits < 2; i++) {      /* more need not be counted */
+    for (uint32_t i = 0; i < f->ntasks && *calls + *visits < 2; i++) {      /* the caller only needs to know whether there is exactly one */
         *calls += f->tasks[i].ncalls;
-        *visits += f->tasks[i].visit > 1;       /* not `timed`: a snapshot does not tell which visits were */
+        *visits += f->tasks[i].visit > 1;       /* not `timed`, which a snapshot does not store */
         if (f->tasks[i].child != NULL)
             count_calls(f->tasks[i].child, calls, visits);
     }
 }
 
-/* A superstep that waited for one thing only is closed by what brings it: no order can show. */
+/* Whether the superstep waited for a single call. Then the event that answers it also closes the superstep, since no order of arrival is possible. */
 static bool one_thing(const pawl_step *s)
 {
     uint32_t calls = 0, visits = 0;
@@ -223,7 +223,7 @@ static bool one_thing(const pawl_step *s)
     count_calls(&s->st->root, &calls, &visits);
     for (const item *it = s->entry.items; it != NULL; it = it->next)
         if (it->kind == ITEM_LEAVE && it->inner)
-            calls += 2;             /* inside a subgraph that is gone by now: who knows how many */
+            calls += 2;             /* calls of a freed subgraph cannot be counted: assume several */
     return calls == 1 && visits == 0 && s->st->nmarks == 0;
 }
 
@@ -239,7 +239,7 @@ static APART pawl_code go_on(pawl_step *s, const pawl_graph *g, pawl_err *err)
         return PAWL_OK;
     if (f->ntasks == 0)
         return run_completes(s, g, err);
-    if (!s->was_open) {     /* the last hold is answered, or a run at its limit was opened again */
+    if (!s->was_open) {     /* the last wait between supersteps was answered, or a run at its step limit was reopened */
         rc = run_settles(s, g, err);
         if (rc != PAWL_OK || s->final >= 0)
             return rc;
@@ -250,7 +250,7 @@ static APART pawl_code go_on(pawl_step *s, const pawl_graph *g, pawl_err *err)
     if ((rc = root_run(s, g, lone, &how, err)) != PAWL_OK || how == REACH_WAITS)
         return rc;
     if (!tick && !one_thing(s))
-        return PAWL_OK;             /* a record; a tick closes */
+        return PAWL_OK;             /* a task record; a tick closes the superstep */
     rc = superstep_ends(s, g, lone, how, err);
     if (rc != PAWL_OK || s->final >= 0 || !s->t.closed || f->ndetached > 0 || f->ntasks == 0)
         return rc;
@@ -305,13 +305,13 @@ static pawl_code failed_again(pawl_step *s, frame *f, const char *prefix, pawl_e
     return rc;
 }
 
-/* A person says: try again. What was finished is kept; what failed gets a new visit (G4). */
+/* A person reopens the run: finished tasks stay, failed tasks get a new visit (G4). */
 static APART pawl_code reopened(pawl_step *s, const pawl_graph *g, pawl_err *err)
 {
     reach how;
     pawl_code rc = failed_again(s, &s->st->root, "", err);
 
-    if (rc == PAWL_OK && s->st->root.ntasks == 0)   /* it failed before its first task, or after its last */
+    if (rc == PAWL_OK && s->st->root.ntasks == 0)   /* the run failed before its first task or after its last one */
         return s->st->root.steps == 0 ? begin_turn(s, g, err) : run_settles(s, g, err);
     if (rc != PAWL_OK || !s->st->root.open)
         return rc;

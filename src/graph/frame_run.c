@@ -1,6 +1,6 @@
-/* frame_run.c - the tasks of a superstep go as far as they can, and so do the subgraphs inside them.
+/* frame_run.c - runs the tasks of a superstep, and of the subgraphs inside them, until each has left, failed or waits.
  *
- * Called by drive.c for the run's own frame, inside the step that is fed. A subgraph closes its supersteps here, within its task. */
+ * Called by drive.c for the run's own frame, inside the step's transaction. The supersteps of a subgraph are closed here, within its task. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -84,7 +84,7 @@ static pawl_code task_run(pawl_step *s, const pawl_graph *g, frame *f, task *tk,
 {
     pawl_code rc = PAWL_OK;
 
-    for (;;) {      /* a retry without back-off begins at once; visits are bounded by max_attempts */
+    for (;;) {      /* a retry without back-off starts at once; max_attempts limits the visits */
         uint32_t visit_no = tk->visit;
 
         if (tk->child == NULL) {
@@ -108,7 +108,7 @@ static pawl_code task_run(pawl_step *s, const pawl_graph *g, frame *f, task *tk,
     return PAWL_OK;
 }
 
-/* A subgraph in which something failed, and all else is done: it goes no further. */
+/* Whether a task cannot continue: it failed, or in its subgraph a task failed and all others are done. */
 static bool is_stuck(const task *tk)
 {
     bool failed = tk->at == TASK_FAILED;
@@ -123,7 +123,7 @@ static bool is_stuck(const task *tk)
     return failed;
 }
 
-/* How many of many tasks, from `i` on, do not go on: a whole group or block of them; 0: it is to be looked at. `full`: none begins. */
+/* The number of tasks from `i` on that can be skipped, a whole group or block; 0: visit the task. `full`: no ready task may start. */
 static uint32_t many_pass(const task_index *x, uint32_t i, bool full)
 {
     const task_sums *group = &x->groups[i / GROUP_TASKS], *block = &x->blocks[i / BLOCK_TASKS];
@@ -133,7 +133,7 @@ static uint32_t many_pass(const task_index *x, uint32_t i, bool full)
     return i % BLOCK_TASKS == 0 && block->runs == (full ? block->ready : 0) ? BLOCK_TASKS : 0;
 }
 
-/* One that is stuck runs, and nothing comes of it. */
+/* The number of tasks under way; a stuck task counts as runnable in the index, so it is subtracted. */
 static uint32_t busy_of_many(const frame *f)
 {
     const task_index *x = f->index;
@@ -170,7 +170,7 @@ static inline reach reach_tasks(bool waits, bool failed)
     return waits ? REACH_WAITS : failed ? REACH_FAILED : REACH_DONE;
 }
 
-/* With a bound on how many tasks are under way at a time. */
+/* With a limit on the number of tasks under way (max_concurrency). */
 static pawl_code frame_run_few(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
 {
     bool waits = false, failed = false;
@@ -189,7 +189,7 @@ static pawl_code frame_run_few(pawl_step *s, const pawl_graph *g, frame *f, cons
                 return rc;
             busy = one != REACH_WAITS ? busy_tasks(f) : before;
             if (busy < before && !fresh)
-                i = UINT32_MAX;     /* a place is free for what stands before */
+                i = UINT32_MAX;     /* a place is free: start again, for ready tasks before this one */
         }
         waits = i != UINT32_MAX && (waits || one == REACH_WAITS);
         failed = i != UINT32_MAX && (failed || one == REACH_FAILED);
@@ -198,13 +198,13 @@ static pawl_code frame_run_few(pawl_step *s, const pawl_graph *g, frame *f, cons
     return PAWL_OK;
 }
 
-/* The same of many tasks, with a bound or without one: only those are looked at that can go on. */
+/* The same for many tasks, with or without a limit: visits only tasks that can go on. */
 static pawl_code frame_run_many(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err)
 {
     const task_index *x = f->index;
     const uint32_t most = g->max_concurrency;
     uint32_t busy = most > 0 ? busy_tasks(f) : 0, passed;
-    uint32_t open = 0;          /* of those that went on, those that are not over */
+    uint32_t open = 0;          /* number of tasks that were run and still wait */
     bool waits = false, failed = false;
     pawl_code rc;
 
@@ -227,7 +227,7 @@ static pawl_code frame_run_many(pawl_step *s, const pawl_graph *g, frame *f, con
         if (most == 0)
             continue;
         busy = one != REACH_WAITS ? busy_tasks(f) : before;
-        if (busy < before && !fresh) {  /* a place is free for what stands before */
+        if (busy < before && !fresh) {  /* a place is free: start again, for ready tasks before this one */
             i = UINT32_MAX;
             open = 0;
             waits = failed = false;

@@ -1,4 +1,4 @@
-/* graph.c - what is asked of a compiled graph: which it is of a machine, of a path of subgraphs, and where its nodes lead. Read only. */
+/* graph.c - queries of a compiled graph: the graph of a machine, of a path of subgraphs, and the targets of a node. Read only; any thread. */
 #include "graph/graph.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
-/* graph.h - inside the graph: what is built, and what drives it. */
+/* graph.h - inside the graph: the structures that the builder makes, and the functions that drive them.
+ *
+ * A graph is owned by its author while it is built, then by its machine; it is immutable after compile. Everything that drives a run is called inside
+ * one step, on the thread that owns the step. */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 
@@ -6,19 +9,19 @@
 #include "kernel/task_index.h"
 #include "pawl/graph.h"
 
-enum { START_INDEX = 0 };       /* @start is a node that nobody runs */
+enum { START_INDEX = 0 };       /* @start is a node that never runs */
 
 typedef enum way_kind { WAY_EDGE = 1, WAY_ROUTE = 2, WAY_WHEN = 3 } way_kind;
 
-typedef struct way {            /* one way on from a node */
+typedef struct way {            /* an edge, a route or a condition of a node */
     struct way *next;
     way_kind kind;
     const char *to;             /* edge, when: the target */
-    uint32_t index;             /* edge: the target's, known when compiled; @end is START_INDEX */
+    uint32_t index;             /* edge: index of the target, set by compile; for @end START_INDEX */
     pawl_route_fn *route;
-    pawl_when_fn *when;         /* NULL: else */
+    pawl_when_fn *when;         /* NULL: the else branch */
     void *arg;
-    const char *otherwise;      /* route: NULL: none */
+    const char *otherwise;      /* route: the target when no other matches; NULL: none */
     const char **targets;
     uint32_t ntargets;
 } way;
@@ -45,26 +48,26 @@ typedef struct gnode {
     bool before, after, defer;
     pawl_node_fn *fn;
     void *arg;
-    const char *effect;         /* work */
+    const char *effect;         /* of a work node */
     pawl_graph *sub;
     map *maps;
     way *ways, *last_way;
     const char **gotos;         /* declared targets of goto and send */
     uint32_t ngotos;
-    const char **writes;        /* channels that it was declared to write */
+    const char **writes;        /* channels that the node declares to write */
     uint32_t nwrites;
     const char *gate, *gate_no;
-    const char *note;           /* what the picture says it is; NULL: its kind */
+    const char *note;           /* its label in pictures; NULL: its kind */
     bool has_retry, has_limits;
     pawl_retry retry;
     pawl_limits limits;         /* of a work node's command */
     uint32_t attempt_ms, total_ms;
-    hook *hooks, *last_hook;    /* of this node; after compile the graph's own before them */
+    hook *hooks, *last_hook;    /* of this node; compile puts the graph's hooks before them */
     bool has_routes;                /* has a route or a condition */
     uint32_t index;             /* in the graph's nodes */
-    bool plain;                 /* one edge and nothing else: see plan_next */
-    bool bare;                  /* its function and nothing else: no hook, gate, interrupt, retry or limits */
-    bool asks;                  /* its first pass makes commands, whatever the state: worth opening early */
+    bool plain;                 /* has exactly one edge: see plan_plain() */
+    bool bare;                  /* has only a function: no hook, gate, interrupt, retry or limits */
+    bool asks;                  /* its first pass always issues commands, so opening its superstep early is useful */
 } gnode;
 
 typedef struct join {
@@ -74,7 +77,7 @@ typedef struct join {
     const char **from;
     uint32_t nfrom, k;
     uint8_t rest;
-    uint32_t *at;               /* the index of each of `from`, and of `to`: known when compiled */
+    uint32_t *at;               /* indexes of `from`; compile sets them and to_at */
     uint32_t to_at;
 } join;
 
@@ -84,10 +87,10 @@ typedef struct fault {
 } fault;
 
 struct pawl_graph {
-    arena mem;                  /* everything of it, and of the machine it becomes */
+    arena mem;                  /* owns the graph, and the machine made from it */
     pawl_alloc alloc;
     const char *name;
-    const char *where;          /* "" or the path of a subgraph, known when compiled */
+    const char *where;          /* "" or the path of a subgraph, set by compile */
     uint32_t version;
     gnode **nodes;              /* [0] is @start */
     size_t nnodes, nodes_cap;
@@ -95,23 +98,23 @@ struct pawl_graph {
     machine_channel *channels;
     size_t nchannels, channels_cap;
     hash_index channel_names;
-    bool essay;                 /* no channel was declared: nodes and inputs bring theirs */
+    bool essay;                 /* no declared channels: nodes and inputs declare them */
     effect_decl *effects;
     size_t neffects, effects_cap;
     join *joins, *last_join;
-    hook *hooks, *last_hook;    /* of every node */
+    hook *hooks, *last_hook;    /* for all nodes */
     fault *faults, *last_fault;
     pawl_retry retry;           /* the default */
     bool has_retry;
     uint32_t attempt_ms, total_ms;
-    const char *turns;          /* the prompt; NULL: none */
-    const char *source;         /* digest of what its nodes were made from; NULL: nothing was said */
+    const char *turns;          /* the prompt for the input of a turn; NULL: no turns */
+    const char *source;         /* digest of the source of its nodes; NULL: not given */
     uint32_t max_steps, max_concurrency, max_calls, max_tasks;
     uint32_t no_progress;       /* 0: off */
-    bool plain;                 /* no joins, no deferred nodes, no interrupt after one, no channel with a function */
-    bool holds;                 /* some node has an interrupt after it */
-    bool asks;                  /* some node asks */
-    bool has_routes;                /* some node has a route or a condition */
+    bool plain;                 /* no joins, no deferred nodes, no interrupts after a node, no channel with a user's function */
+    bool holds;                 /* a node has an interrupt after it */
+    bool asks;                  /* a node has `asks` */
+    bool has_routes;                /* a node has a route or a condition */
     bool failed;                /* no memory */
 };
 
@@ -128,10 +131,10 @@ struct pawl_report {
 };
 
 /* build.c */
-machine_channel *graph_channel(const pawl_graph *g, const char *name);   /* NULL: it declares none of that name */
+machine_channel *graph_channel(const pawl_graph *g, const char *name);   /* NULL: the graph declares no channel of that name */
 gnode *node_find(const pawl_graph *g, const char *name);
 int node_index(const pawl_graph *g, const char *name);
-/* The node of a task; NULL: this machine has none of that name. */
+/* The node of a task; NULL: this machine has no node of that name. */
 gnode *node_search(const pawl_graph *g, task *tk);
 static inline gnode *node_of_task(const pawl_graph *g, task *tk)
 {
@@ -142,20 +145,20 @@ static inline gnode *node_of_task(const pawl_graph *g, task *tk)
 }
 void fault_add(pawl_graph *g, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...) PAWL_PRINTF(5, 6);
 
-/* validate.c: what is wrong with one graph, and with those inside it; `label` leads every text. False: no memory. */
+/* validate.c: adds the faults of a graph and of its subgraphs to `r`; each text starts with `label`. False: no memory. */
 bool graph_validate(const pawl_graph *g, const char *label, pawl_report *r);
 bool secret_valid(const char *secret);          /* "env:NAME" and the like */
-const char *first_due(pawl_rule rule, pawl_type type);     /* NULL: a first value may be of that type */
+const char *first_due(pawl_rule rule, pawl_type type);     /* the type that a first value must have; NULL: `type` is valid */
 
 /* graph.c */
-const pawl_graph *graph_of(const pawl_machine *m);      /* NULL: it is no graph */
-extern const char graph_kind[];                         /* in machine_ops: the machine is a graph */
+const pawl_graph *graph_of(const pawl_machine *m);      /* NULL: the machine is not a graph */
+extern const char graph_kind[];                         /* machine_ops.kind of a graph's machine */
 const pawl_graph *graph_at(const pawl_machine *m, const char *where);
 /* report.c */
 void report_add(pawl_report *r, pawl_severity severity, const char *kind, const char *text, const char *path);
 pawl_report *report_new(const pawl_alloc *alloc);
 void report_say(pawl_report *r, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...) PAWL_PRINTF(5, 6);
-/* graph.c: every node that one may lead to: calls `see` for each declared target of `n`, PAWL_END too. */
+/* graph.c: calls `see` for each declared target of `n`, including PAWL_END. */
 typedef void see_target_fn(void *ctx, const char *to, const way *w);
 void each_target(const pawl_graph *g, const gnode *n, see_target_fn *see, void *ctx);
 
@@ -166,31 +169,31 @@ static inline reach reach_of(const task *tk)
 {
     return tk->at == TASK_LEFT ? REACH_DONE : tk->at == TASK_FAILED ? REACH_FAILED : REACH_WAITS;
 }
-/* frame_run.c: every task of the frame as far as it goes. */
+/* frame_run.c: runs every task of the frame as far as possible. */
 pawl_code frame_run(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, reach *out, pawl_err *err);
 
-/* node_phases.c: one pass of a task through its phases; of a bare node, which has none but its function */
+/* node_phases.c: one pass of a task. bare_pass(): of a node that has only a function. */
 pawl_code bare_pass(pawl_step *s, const pawl_graph *g, const gnode *n, frame *f, task *tk, const char *path, pawl_err *err);
-/* The same of the run's lone task, to see what it asks for: when it leaves at once, nothing becomes of it. Else the head is marked. */
+/* The same for the run's lone task, to find out whether it waits. When it leaves at once, the pass adds no item; else the head is saved first. */
 pawl_code bare_try(pawl_step *s, const pawl_graph *g, const gnode *n, frame *f, reach *how, pawl_err *err);
 pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const char *path, pawl_err *err);
 
-/* pauses.c: what is asked between two supersteps */
+/* pauses.c: waits between two supersteps */
 typedef struct held { struct held *next; item *it; } held;
 pawl_code holds_find(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, uint64_t superstep, held **out, pawl_err *err);
 pawl_code holds_add(pawl_step *s, held *h, pawl_err *err);
-const char *path_join(pawl_step *s, const char *prefix, const char *name);      /* NULL: too long, or no memory */
-const char *path_below(pawl_step *s, const char *path, const task *tk);         /* what stands before its inner tasks' names */
+const char *path_join(pawl_step *s, const char *prefix, const char *name);      /* NULL: longer than PATH_BYTES_MAX, or no memory */
+const char *path_below(pawl_step *s, const char *path, const task *tk);         /* the prefix of the paths of its inner tasks */
 
 /* subgraph.c */
 pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pawl_err *err);
-/* A fault of the subgraph itself (a merge, a route, a limit) is the outer task's. */
+/* Fails the outer task because of an error of the subgraph itself: a merge, a route, a limit. */
 pawl_code sub_fails(pawl_step *s, task *tk, const char *path, const pawl_err *why, pawl_err *err);
 static inline bool sub_fault(pawl_code rc) { return rc == PAWL_INVALID || rc == PAWL_LIMIT; }
-void sub_outputs(pawl_step *s, const gnode *n, frame *inner);   /* as writes of the visit */
+void sub_outputs(pawl_step *s, const gnode *n, frame *inner);   /* adds the mapped channels as writes of the visit */
 
-/* next.c: where a superstep leads. Evaluates routes over the merged state. */
-/* After a lone task of node `n`, whose leave is at hand. False: it is not so plain. */
+/* next.c: plans the next superstep. Evaluates routes over the merged state. */
+/* Fast path after a lone task of node `n` that left in this step. False: use plan_next(). */
 static inline bool plan_plain(const pawl_graph *g, const frame *f, const gnode *n, closing *cl)
 {
     const leave *l = f->tasks->leave;
@@ -207,11 +210,11 @@ pawl_code plan_start(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, p
 pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n, closing *cl, pawl_err *err);
 bool join_stuck(const pawl_graph *g, const frame *f, const join **which, const char **missing);
 
-/* draw_tables.c: what pictures share */
+/* draw_tables.c: helpers of all drawings */
 extern const char draw_dot_head[];
 bool draw_may(pawl_picture format, const pawl_step *s, pawl_err *err);
 const char *draw_done(pawl_step *s, buf *b, const char *name, pawl_err *err);
-/* A table as a picture; lives in `step` until it is used again. NULL: see err. */
+/* Draws a table; the text lives in `step` until the step is used again. NULL: see err. */
 const char *draw_sm(const sm_table *t, pawl_picture format, pawl_step *step, pawl_err *err);
 
 #endif

@@ -1,4 +1,7 @@
-/* next.c - where a superstep leads (G3): edges, routes over the merged state, joins, deferred nodes, holds. */
+/* next.c - plans the next superstep (G3): edges, routes over the merged state, joins, deferred nodes.
+ *
+ * Called by drive.c, frame_run.c and subgraph.c when a superstep closes or starts, inside the step's transaction. A plan changes nothing: the close item
+ * that it fills in does, when it is folded. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -6,18 +9,18 @@
 typedef struct plan {
     pawl_step *s;
     const pawl_graph *g;
-    frame *f;               /* while routes are evaluated: with the writes merged */
-    bool *hit;              /* by node: reached */
+    frame *f;               /* while routes are evaluated, the frame has the merged writes */
+    bool *hit;              /* by node: is next */
     bool *done;             /* by node: left in this superstep */
     named *sends;
     size_t nsends, sends_cap;
-    const pawl_value *joins;    /* as they are, with what changed */
+    const pawl_value *joins;    /* the joins before this superstep */
     const pawl_value *changed;
     bool halt;
-    uint32_t nleft;         /* sends of the leaves */
+    uint32_t nleft;         /* number of sends in the leaves */
     uint32_t *drop;
     uint32_t ndrop;
-    bool *gone;             /* by node: what a join cancelled */
+    bool *gone;             /* by node: a join cancelled it */
     pawl_err *err;
 } plan;
 
@@ -84,7 +87,7 @@ static pawl_code ways_eval(plan *p, const gnode *n)
     return rc;
 }
 
-/* The ways on of one node, seen by a task of it; its routes may send. */
+/* Follows the edges, routes and conditions of one node for one of its tasks; routes may send. */
 static pawl_code ways_of(plan *p, const gnode *n, task *tk, uint32_t sender)
 {
     visit v;
@@ -92,7 +95,7 @@ static pawl_code ways_of(plan *p, const gnode *n, task *tk, uint32_t sender)
 
     if (!n->has_routes) {
         for (const way *w = n->ways; w != NULL; w = w->next)
-            p->hit[w->index] = true;    /* the end is START_INDEX, which nobody looks at */
+            p->hit[w->index] = true;    /* @end has START_INDEX, whose flag is never read */
         return PAWL_OK;
     }
     visit_begin(p->s, &v, p->f, tk, tk != NULL ? tk->name : n->name, n->name);
@@ -148,7 +151,7 @@ static const pawl_value *seen_add(plan *p, const pawl_value *seen, const char *n
     return value_push(&p->s->mem, seen, one);
 }
 
-/* With the sources that left in this superstep, those that it lacks. NULL: no memory. */
+/* The sources that the join has seen, with those that left in this superstep. NULL: no memory. */
 static const pawl_value *seen_more(plan *p, const join *j, const pawl_value *seen)
 {
     bool *has = arena_zero(&p->s->mem, p->g->nnodes);
@@ -181,7 +184,7 @@ static const pawl_value *seen_more(plan *p, const join *j, const pawl_value *see
     return of_val(out);
 }
 
-/* Whether every way on from `at` meets a source that is not needed any more, before the end or the join's target. */
+/* Whether every path from `at` comes to a source that the join does not need any more, before the end or the join's target. */
 static bool captive(const pawl_graph *g, const join *j, const pawl_value *seen, int at, bool *been);
 
 typedef struct escape { const pawl_graph *g; const join *j; const pawl_value *seen; bool *been; bool out; } escape;
@@ -234,7 +237,7 @@ static pawl_code join_step(plan *p, const join *j)
 
     for (uint32_t i = 0; i < j->nfrom; i++)
         count += p->done[j->at[i]];
-    if (pawl_value_size(seen) == 0 && (count == 0 || count == j->nfrom)) {     /* the commonest: none, or all at once */
+    if (pawl_value_size(seen) == 0 && (count == 0 || count == j->nfrom)) {     /* fast path: none or all sources left at once */
         p->hit[j->to_at] = p->hit[j->to_at] || count > 0;
         return PAWL_OK;
     }
@@ -248,7 +251,7 @@ static pawl_code join_step(plan *p, const join *j)
         if (j->rest == PAWL_CANCEL_REST && count < j->nfrom) {
             if (rest_cancel(p, j, seen) != PAWL_OK)
                 return PAWL_NOMEM;
-            count = j->nfrom;               /* nobody else will come: the round is over */
+            count = j->nfrom;               /* no other source will arrive: this round of the join is complete */
         }
         seen = seen_add(p, seen, FIRED);
     }
@@ -323,7 +326,7 @@ static const pawl_value *defer_left(plan *p, bool *changed)
     return *changed ? left : p->f->defer;
 }
 
-/* Deferred nodes wait until nothing else is next. */
+/* Moves deferred nodes to the list of waiting ones while other tasks are next. */
 static pawl_code defer_split(plan *p, closing *cl, bool busy)
 {
     bool changed = false, any = busy;
@@ -360,7 +363,7 @@ static pawl_code defer_split(plan *p, closing *cl, bool busy)
     return p->s->mem.failed ? PAWL_NOMEM : PAWL_OK;
 }
 
-/* After a halt no join waits for anybody. NULL: none did. */
+/* Empties all joins after a halt. NULL: there were none. */
 static const pawl_value *joins_over(plan *p)
 {
     pawl_iter it = pawl_iter_of(p->f->joins);
@@ -405,7 +408,7 @@ static pawl_code plan_end(plan *p, closing *cl, uint32_t sends_before)
     return PAWL_OK;
 }
 
-/* Sends to what a join cancelled do not run: by their place among all sends, in task order. */
+/* Collects the sends to nodes that a join cancelled, as numbers in the order of all sends. */
 static pawl_code sends_drop(plan *p, uint32_t *total)
 {
     uint32_t most = (uint32_t)p->nsends, at = 0;
@@ -435,7 +438,7 @@ static pawl_code sends_drop(plan *p, uint32_t *total)
 
 /* ---- channels with a user's function ------------------------------------------------------------------------------ */
 
-/* An update from outside, if it says something of this channel. */
+/* Merges the member of an update for this channel, if there is one. */
 static pawl_code custom_told(pawl_step *s, const machine_channel *mc, const pawl_value *update, const pawl_value **now, bool *any,
                              pawl_err *err)
 {
@@ -448,7 +451,7 @@ static pawl_code custom_told(pawl_step *s, const machine_channel *mc, const pawl
     return *now != NULL ? PAWL_OK : fail(err, PAWL_INVALID, "channel \"%s\": its function refuses the update", mc->c.name);
 }
 
-/* In task order, what came with answers before what the task wrote; then the updates of the superstep. */
+/* Merges in task order, for each task the updates of answers before its writes; then the pending updates of the superstep. */
 static pawl_code custom_one(pawl_step *s, frame *f, const machine_channel *mc, write *out, bool *any, pawl_err *err)
 {
     channel *c = channel_find(f, mc->c.name);
@@ -517,7 +520,7 @@ static bool has_choice(const plan *p)
     return false;
 }
 
-/* Routes look at the state as it will be: a close without a plan is folded, looked at, and taken back. */
+/* Routes read the merged state: folds a close without next tasks, which the caller rolls back. */
 static pawl_code merged_begin(plan *p, const char *path, const closing *cl, task **tasks, uint32_t *n)
 {
     closing *bare = arena_zero(&p->s->mem, sizeof *bare);

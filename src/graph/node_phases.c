@@ -1,7 +1,7 @@
-/* node_phases.c - one pass of a task: before, body, after; and how a node says that it leaves.
+/* node_phases.c - one pass of a task: the phases before, body and after; and the calls with which a node leaves.
  *
- * Hooks, gates and the body draw their commands from one count, so a visit that runs again meets every answer at the
- * same place. What a hook says is a receipt like any other: replay never asks it again. */
+ * Called by frame_run.c and drive.c inside the step's transaction. Hooks, gates and the body number their commands with one counter, so a later pass
+ * meets every answer at the same number. The verdict of a hook is a receipt: a replay does not ask the hook again. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static const pawl_graph *here(const pawl_step *s)
     return s->v == NULL ? NULL : graph_at(s->m, s->v->frame->where);
 }
 
-/* The target's name as the machine has it; NULL: undeclared, and told. */
+/* The target's name that the machine owns; NULL: not declared, the visit has the error. */
 static const char *declared(pawl_step *s, const char *to)
 {
     const pawl_graph *g = here(s);
@@ -109,7 +109,7 @@ static pawl_code interrupt_before(pawl_step *s, const gnode *n)
     return pawl_ask_with(s, &q, NULL);
 }
 
-/* Yes lets it in; no leads to `gate_no`, or the run is rejected. */
+/* Asks for the approval of a gate. No leads to `gate_no`, or rejects the run. */
 static pawl_code gate(pawl_step *s, const gnode *n, bool *leaves)
 {
     const pawl_value *answer, *schema;
@@ -155,7 +155,7 @@ static const pawl_value *writes_value(pawl_step *s)
 {
     const pawl_value *out = value_pack(&s->mem, NULL, "{}");
 
-    for (size_t i = 0; out != NULL && i < s->v->nwrites; i++) {     /* the last write of a channel is shown */
+    for (size_t i = 0; out != NULL && i < s->v->nwrites; i++) {     /* the hook gets the last write of each channel */
         buf *b = step_text(s);
         const char *path;
         const pawl_value *whole;
@@ -208,12 +208,12 @@ static pawl_code hook_asks(pawl_step *s, const hook *h, const pawl_value *receip
         q.schema = value_pack(&s->mem, NULL, "{s:s}", "type", "boolean");
     if ((rc = pawl_ask_with(s, &q, &answer)) != PAWL_OK)
         return rc;
-    if (pawl_value_bool(answer) || (q.options != NULL && pawl_value_equal(answer, value_option(pawl_value_at(q.options, 0)))))  /* the first is a yes */
+    if (pawl_value_bool(answer) || (q.options != NULL && pawl_value_equal(answer, value_option(pawl_value_at(q.options, 0)))))  /* the first option means yes */
         return PAWL_OK;
     return hook_denies(s, h, "a person said no");
 }
 
-/* One hook. *done: the node does not run (before), it has its result already. */
+/* Runs one hook. *done: the hook gave the result, so the node's body does not run. */
 static pawl_code hook_apply(pawl_step *s, const gnode *n, const hook *h, const pawl_value *receipt, bool *done)
 {
     const pawl_value *v, *name;
@@ -284,7 +284,7 @@ static pawl_code state_ref(pawl_step *s, const pawl_value **out)
     return step_ref(s, *out, "channel", "*", NULL);
 }
 
-/* What a work node hands over: its arguments, and the state as of this entry, by reference. */
+/* The body of a work node: a command with its arguments and, by reference, the state of this entry. */
 static pawl_code work_body(pawl_step *s, const gnode *n)
 {
     const pawl_value *state = NULL, *args, *receipt, *key, *v;
@@ -321,7 +321,7 @@ static uint64_t retry_delay(pawl_step *s, const pawl_retry *r, uint32_t failed)
     return r->jitter && delay > 0 ? pawl_random(s) % (delay + 1) : delay;
 }
 
-/* A node's own retry begins its visit with the back-off (E7). */
+/* A visit that is a retry of the node starts with a sleep, the back-off (E7). */
 static pawl_code back_off(pawl_step *s, const gnode *n)
 {
     uint32_t visit_no = s->v->task->visit - s->v->task->since;
@@ -396,7 +396,7 @@ static pawl_code visit_fails(pawl_step *s, const gnode *n, visit *v, pawl_code c
 
     if (v->err.code != PAWL_OK)
         code = v->err.code;
-    if (code == PAWL_CORRUPT || code == PAWL_NOMEM)     /* nothing that happened in the world: the run is not at fault */
+    if (code == PAWL_CORRUPT || code == PAWL_NOMEM)     /* an error of the machine or of memory, not of the run: the feed fails */
         return fail(err, code, "%s: %s", s->st->run, text != NULL ? text : pawl_code_name(code));
     if (may_retry(n, v->task, code))
         return visit_again(s, v, err);
@@ -435,7 +435,7 @@ static inline pawl_code pass_ends(pawl_step *s, const gnode *n, visit *v, pawl_c
         return visit_fails(s, n, v, v->err.code, err);
     if (!waits)
         v->racing = false;
-    if ((waits || v->commands != NULL) && (done = visit_commands(s, v, err)) != PAWL_OK)    /* of one that leaves: what was refused */
+    if ((waits || v->commands != NULL) && (done = visit_commands(s, v, err)) != PAWL_OK)    /* a pass that leaves may still have refused commands */
         return done;
     return waits ? PAWL_OK : visit_leave(s, v, err);
 }
@@ -445,7 +445,7 @@ static inline void pass_begins(pawl_step *s, const pawl_graph *g, const gnode *n
     PAWL_ASSERT(tk->at == TASK_READY || tk->at == TASK_OPEN, "G2: a task that left or failed makes no further pass");
     visit_begin(s, v, f, tk, path, n->name);
     v->max_calls = g->max_calls;
-    if (f->parent != NULL && g->max_concurrency == 0)   /* else it may have queued */
+    if (f->parent != NULL && g->max_concurrency == 0)   /* with a limit, the task may have waited for a place, so its start is another time */
         visit_follows(s, v);
 }
 

@@ -1,5 +1,7 @@
-/* pauses.c - what is asked between two supersteps: interrupts after a node, and nodes that leave with a question (G5).
- * The node is done, its writes are merged, the next tasks stand ready; they run when everybody has answered. */
+/* pauses.c - waits between two supersteps: interrupts after a node, and nodes that leave with a question (G5).
+ *
+ * Called when a superstep closes, inside the step's transaction. The node is done and its writes are merged; the next tasks are made and start
+ * when every such wait is answered. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -106,7 +108,7 @@ pawl_code holds_find(pawl_step *s, const pawl_graph *g, frame *f, const char *pr
         if (l == NULL)
             return s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
         if (l->halt)
-            *out = NULL;        /* nothing goes on: nobody is asked whether it may */
+            *out = NULL;        /* after a halt no task follows, so asking makes no sense */
     }
     for (held *h = *out; h != NULL; h = h->next)
         h->it->at = f->parent != NULL ? frame_time(f) : s->now;

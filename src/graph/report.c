@@ -1,4 +1,4 @@
-/* report.c - what compile and check have to say: findings, each with its path. A report belongs to its caller. */
+/* report.c - reports of compile and check: findings, each with its path. The caller owns a report. */
 #include "graph/graph.h"
 
 #include <string.h>

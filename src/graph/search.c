@@ -1,14 +1,15 @@
-/* search.c - a bounded search over the states that a graph itself can be in: what is next, what is deferred, and how
- * full its joins are. What values would decide is left open, so every declared way is gone. Breadth first: the
- * parents of a state are a shortest path to it. */
+/* search.c - a bounded search over the states that a graph can reach: next nodes, deferred nodes, and sources that joins have seen. See search.h.
+ *
+ * Decisions that depend on values are left open, so the search follows every declared edge. Breadth first, so the parents of a state are a shortest
+ * path to it. */
 #include "graph/search.h"
 
 #include <string.h>
 
 enum {
-    CHECK_WORK_PER_STATE = 64,  /* sets looked at, over the bound of states: a wide fan of routes is cut off here */
-    CHECK_OPTIONS_MAX = 4096,   /* ways that one node may leave */
-    CHECK_GOTOS_MAX = 6,        /* of which every subset is tried; of more: none, each one, all */
+    CHECK_WORK_PER_STATE = 64,  /* sets that are tried for each state of the limit: bounds a wide fan of routes */
+    CHECK_OPTIONS_MAX = 4096,   /* sets of next nodes of one node */
+    CHECK_GOTOS_MAX = 6,        /* up to so many gotos every subset is tried; of more: none, each single one, all */
     CHECK_BYTES_FIRST = 4096
 };
 
@@ -38,7 +39,7 @@ static void check_set_clear(check_set *s)
         memset(s->slots, 0, s->nslots * sizeof *s->slots);
 }
 
-/* Where `key` stands in the slots, or would. */
+/* The slot of `key`, or the free slot for it. */
 static size_t check_slot(const check_set *s, const uint64_t *key)
 {
     uint64_t h = 0;
@@ -108,7 +109,7 @@ static void check_to(const search *s, uint64_t *set, const char *to)
         check_mark(set, (size_t)at);
 }
 
-/* Each option so far, with each of these names (NULL ends an empty one in). */
+/* Combines each option so far with each of the names; NULL adds nothing. */
 static void check_product(search *s, check_set *options, const char *const *names, size_t n)
 {
     check_set grown;
@@ -126,7 +127,7 @@ static void check_product(search *s, check_set *options, const char *const *name
     *options = grown;
 }
 
-/* Along its ways: every edge, one target of every route, one of all conditions. */
+/* The options of a node's edges: every edge, one target of every route, one of all conditions. */
 static void check_ways_of(search *s, const gnode *n, check_set *options)
 {
     size_t most = 2;
@@ -155,13 +156,13 @@ static void check_ways_of(search *s, const gnode *n, check_set *options)
         if (w->otherwise != NULL)
             names[most++] = w->otherwise;
         if (w->kind == WAY_ROUTE && (most == 0 || (w->otherwise == NULL && n->ngotos > 0)))
-            names[most++] = NULL;       /* a route that only sends */
+            names[most++] = NULL;       /* a route may also only send */
         if (most > 0 && w->kind != WAY_WHEN)
             check_product(s, options, names, most);
     }
 }
 
-/* What is said in code: these of its declared targets, sent to beside its ways, or gone to past them. */
+/* The options of a node's code: a subset of its declared targets, as sends beside its edges, or as gotos instead of them. */
 static void check_said(search *s, const gnode *n, check_set *options, size_t ways, const uint64_t *said)
 {
     if (n->kind != GNODE_START)
@@ -236,7 +237,7 @@ uint32_t search_seen(const check_meet *m, const uint64_t *seen)
     return n;
 }
 
-/* Whether `at` is a source of the join, and which: its number + 1. */
+/* The number of the source `at` of the join + 1; 0: not a source. */
 static uint32_t check_source_of(const check_meet *m, uint32_t at)
 {
     for (uint32_t i = 0; i < m->j->nfrom; i++)
@@ -245,7 +246,7 @@ static uint32_t check_source_of(const check_meet *m, uint32_t at)
     return 0;
 }
 
-/* Whether `at` may yet reach the end, the target or a source that was seen; `out` says so of the others so far. */
+/* Whether `at` may still reach the end, the target or a source that was seen; `out` has the nodes that are known to. */
 static bool check_gets_out(const search *s, const check_meet *m, const uint64_t *seen, uint32_t at, const uint64_t *out)
 {
     const gnode *n = s->g->nodes[at];
@@ -262,7 +263,7 @@ static bool check_gets_out(const search *s, const check_meet *m, const uint64_t 
     return false;
 }
 
-/* A join that cancels its rest: what can only go on to a source that is not needed any more is dropped. */
+/* A join that cancels its rest: drops the nodes that lead only to sources that are not needed any more. */
 static void check_cancel(search *s, const check_meet *m, const uint64_t *seen)
 {
     bool more = true;
@@ -303,7 +304,7 @@ static void check_meet_step(search *s, const check_meet *m)
         memset(seen, 0, (n / 64 + 1) * sizeof *seen);
 }
 
-/* The join that waits for a source and has seen another; NULL: none. */
+/* A join that has seen some but not enough sources; NULL: none. */
 static const check_meet *check_partly(const search *s, const uint64_t *state)
 {
     for (size_t i = 0; i < s->njoins; i++) {
@@ -362,7 +363,7 @@ static bool check_found(search *s, const uint64_t *state, uint32_t parent)
 
     if (at == CHECK_NONE && !s->failed) {
         s->cut = true;
-        s->spots[parent].flags |= SPOT_ENDS;    /* nobody knows what comes there */
+        s->spots[parent].flags |= SPOT_ENDS;    /* the search stops here, so assume that the run may end */
         return true;
     }
     if (s->failed || (s->states.count > before && !mem_room(&s->alloc, (void **)&s->spots, &s->spots_cap, before, sizeof *s->spots)))
@@ -418,7 +419,7 @@ static void check_flags(search *s, check_spot *spot)
         if (n->kind == GNODE_PURE)
             spot->flags |= SPOT_LEAVES;
         if (n->gate != NULL && n->gate_no == NULL)
-            spot->flags |= SPOT_ENDS;           /* a no rejects the run */
+            spot->flags |= SPOT_ENDS;           /* the answer no rejects the run */
     }
     check_unite(s->ran, s->now, s->words);
 }
@@ -486,7 +487,7 @@ static bool check_meets_init(search *s)
     return true;
 }
 
-/* A node says that it writes a channel; of most channels nobody does. */
+/* Whether a node declares to write this channel; mostly none does. */
 static bool check_writer(search *s, const char *name, size_t at)
 {
     size_t i = 0;
@@ -494,14 +495,14 @@ static bool check_writer(search *s, const char *name, size_t at)
     while (i < s->nwriters && strcmp(s->writers[i].c->c.name, name) != 0)
         i++;
     if (i == s->nwriters)
-        return true;            /* of a rule that takes any number of writers */
+        return true;            /* the rule accepts any number of writers */
     if (s->writers[i].nodes == NULL && (s->writers[i].nodes = arena_zero(&s->mem, s->words * sizeof *s->ran)) == NULL)
         return false;
     check_mark(s->writers[i].nodes, at);
     return true;
 }
 
-/* Channels where two writers in one superstep are worth a word, and the nodes that say they write them. */
+/* The channels for which two writers in one superstep are reported, with the nodes that declare to write them. */
 static bool check_shared_init(search *s)
 {
     size_t kept = 0;
@@ -552,7 +553,7 @@ bool search_prepare(search *s)
         return false;
     s->after = s->now + s->states.width;
     s->gone = s->hit + s->words;
-    s->one = s->gone + s->words;            /* twice as wide, for what is sent */
+    s->one = s->gone + s->words;            /* twice as wide, for sends */
     s->ran = s->one + 2 * s->words;
     s->deferring = s->ran + s->words;
     for (size_t i = 0; i < n; i++)

@@ -1,4 +1,5 @@
-/* subgraph.c - a graph as a node (G6): its own channels and tasks, entered and left like any node. */
+/* subgraph.c - a graph as a node (G6): its own channels and tasks, entered and left like any node. Called by node_phases.c and frame_run.c inside the
+ * step's transaction. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ static const char *inner_channel(const pawl_graph *g, const char *name)
     return mc != NULL && mc->c.secret == NULL ? mc->c.name : NULL;
 }
 
-/* What it begins with: the mapped channels, as they are outside; over them the members of the object that it was sent. */
+/* The first values of the subgraph's channels: the mapped outer channels, overwritten by the members of the object that was sent to the node. */
 static write *inputs(pawl_step *s, const gnode *n, frame *outer, uint32_t *count)
 {
     const pawl_value *args = pawl_value_type(s->v->args) == PAWL_TYPE_OBJECT ? s->v->args : NULL, *key, *arg;
@@ -29,7 +30,7 @@ static write *inputs(pawl_step *s, const gnode *n, frame *outer, uint32_t *count
             continue;
         w[*count].channel = m->inner;
         w[*count].op = OP_OVERWRITE;
-        w[*count].from = worth_naming(v) ? m->outer : NULL;     /* K7: it stands in the journal already */
+        w[*count].from = worth_naming(v) ? m->outer : NULL;     /* K7: the journal has the value already */
         w[(*count)++].value = value_copy(&s->mem, v);
     }
     while (w != NULL && (arg = pawl_iter_next(&it, &key)) != NULL) {
@@ -41,7 +42,7 @@ static write *inputs(pawl_step *s, const gnode *n, frame *outer, uint32_t *count
     return w;
 }
 
-/* A fault of the subgraph itself (a merge, a route, a limit) is the outer task's. */
+/* See graph.h. */
 pawl_code sub_fails(pawl_step *s, task *tk, const char *path, const pawl_err *why, pawl_err *err)
 {
     item *it = step_item(s, ITEM_FAIL);
@@ -74,7 +75,7 @@ pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pa
         return rc;
     before = txn_mark(s->st);
     rc = s->v->err.code != PAWL_OK ? fail(&why, s->v->err.code, "%s", s->v->err.text) : step_add(s, it, &why);
-    if (sub_fault(rc)) {         /* what it begins with breaks a channel's rule */
+    if (sub_fault(rc)) {         /* a first value breaks a channel's rule */
         txn_rollback(s->st, before);
         return sub_fails(s, tk, path, &why, err);
     }
@@ -92,7 +93,7 @@ pawl_code sub_enter(pawl_step *s, const gnode *n, task *tk, const char *path, pa
 
 /* ---- leaving ------------------------------------------------------------------------------------------------------ */
 
-/* What came to a list since it was entered. */
+/* The elements that were appended to a list since the subgraph was entered. */
 static const pawl_value *tail_of(pawl_step *s, const pawl_value *now, const pawl_value *before)
 {
     size_t skip = pawl_value_size(before), n = pawl_value_size(now), used = 1;
@@ -120,7 +121,7 @@ static void output(pawl_step *s, const map *m, frame *inner)
 
     if (to == NULL || v == NULL)
         return;
-    v = value_copy(&s->mem, v);     /* a channel that this very step made is taken back with it */
+    v = value_copy(&s->mem, v);     /* copied, since a rollback of this step would free a channel that the step made */
     before = m->in ? channel_value(s->st, to) : NULL;
     if (rule_is_list(to->d->rule) && pawl_value_type(v) == PAWL_TYPE_ARRAY) {
         v = before != NULL ? tail_of(s, v, before) : v;

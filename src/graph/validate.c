@@ -1,4 +1,4 @@
-/* validate.c - everything that is wrong with the shape of a graph, each with its names and what shows it (G1). */
+/* validate.c - checks the shape of a graph; each fault has the names involved and a path (G1). Called by compile.c and the check; pure. */
 #include "graph/graph.h"
 
 #include <math.h>
@@ -13,15 +13,15 @@ typedef struct shape {
     pawl_report *r;
     const char *label;          /* "essay", "essay/inner" */
     arena *mem;
-    const char **names;         /* of the nodes, for suggestions; @start is none */
+    const char **names;         /* names of the nodes, for suggestions; without @start */
     const char **channels;
-    uint32_t *from;             /* by node: reached from; NOWHERE: not reached */
-    uint32_t *queue;            /* nodes reached, in breadth-first order */
+    uint32_t *from;             /* by node: the node it was reached from; NOWHERE: not reached */
+    uint32_t *queue;            /* the reached nodes in breadth-first order */
     uint32_t nqueue;
-    bool *source;               /* by node: a join waits for it */
-    uint32_t *edged;            /* by node: the node that was seen last to have an edge to it, + 1 */
-    const join **waited;        /* by node: the join that was seen last to wait for it */
-    bool entry;                 /* something leads on from @start */
+    bool *source;               /* by node: it is a source of a join */
+    uint32_t *edged;            /* by node: the last node with an edge to it + 1, to find duplicates */
+    const join **waited;        /* by node: the last join with it as a source, to find duplicates */
+    bool entry;                 /* @start has an edge */
 } shape;
 
 static bool is_end(const char *to) { return strcmp(to, PAWL_END) == 0; }
@@ -38,8 +38,7 @@ static const char *hint_channel(const shape *c, char *out, const char *name)
     return did_you_mean(out, HINT_BYTES, name, c->channels, c->g->nchannels);
 }
 
-/* The node that `to` is, or that it is a slip of the pen for: one mistake is one fault, and not also that of all nodes
- * behind it. -1: none. */
+/* The node named `to`, or one with a similar name: a misspelled target is one fault, and its node must not also count as unreachable. -1: none. */
 static int meant(const shape *c, const char *to)
 {
     int at = node_index(c->g, to);
@@ -54,7 +53,7 @@ static int meant(const shape *c, const char *to)
     return node_index(c->g, name);
 }
 
-/* "@start -> a -> b", and `then` after it when there is one; NULL: no memory. A node that nothing reaches begins its own. */
+/* "@start -> a -> b", followed by `then` unless NULL. An unreachable node starts a path of its own. NULL: no memory. */
 static const char *path_to(shape *c, uint32_t at, const char *then)
 {
     uint32_t *steps = arena_get(c->mem, c->g->nnodes * sizeof *steps);
@@ -106,7 +105,7 @@ static void reach_to(void *ctx, const char *to, const way *w)
     r->c->queue[r->c->nqueue++] = (uint32_t)at;
 }
 
-/* How many of the sources are reached; `last` is one of them. */
+/* The number of sources that are reached; `last` is one of them. */
 static uint32_t reached_sources(const shape *c, const join *j, uint32_t *last)
 {
     uint32_t n = 0;
@@ -177,7 +176,7 @@ static void check_way_on(shape *c, uint32_t at)
             c->label, n->name, PAWL_END);
 }
 
-/* Whether an edge of the node leads there already; asked of its ways in order, of one node after another. */
+/* Whether an earlier edge of the node leads there too; called for the edges of one node after another. */
 static bool edge_before(shape *c, uint32_t at, const way *w)
 {
     const gnode *n = c->g->nodes[at];
@@ -224,7 +223,7 @@ static void check_ways(shape *c, uint32_t at)
 
 /* ---- nodes -------------------------------------------------------------------------------------------------- */
 
-/* Where the reachable part ends: the way to the node that is furthest from @start. */
+/* The path to the reachable node that is furthest from @start. */
 static const char *path_of_reach(shape *c)
 {
     return path_to(c, c->nqueue > 0 ? c->queue[c->nqueue - 1] : START_INDEX, NULL);
@@ -236,7 +235,7 @@ static void check_retry(shape *c, const char *whose, const char *name, const paw
         SAY(c, "bad-retry", "", "%s: %s%s%s: the factor of its retry is a number from 0 on", c->label, whose, name, *name != '\0' ? "\"" : "");
 }
 
-/* `inside` is the subgraph's own shape. */
+/* `inside` is the shape of the subgraph. */
 static void check_maps(shape *c, const gnode *n, const shape *inside)
 {
     char hint[HINT_BYTES];
@@ -301,7 +300,7 @@ static void check_source(shape *c, const join *j, uint32_t i)
             hint_node(c, hint, j->from[i]));
 }
 
-/* A source that nothing reaches, where too few are left; a name that is unknown was told already. */
+/* Reports unreachable sources when too few reachable ones are left; unknown names are reported elsewhere. */
 static void check_sources_reached(shape *c, const join *j)
 {
     uint32_t last;
@@ -415,7 +414,7 @@ static void check_effect(shape *c, const effect_decl *e)
 
 /* ---- one graph, and those inside -------------------------------------------------------------------------------------- */
 
-/* What the builder kept; a subgraph's texts begin with its own name, and get the path to it. */
+/* Adds the mistakes that the builder recorded. Texts of a subgraph start with its own name, which is replaced by its path. */
 static void check_kept(shape *c)
 {
     size_t own = strlen(c->g->name);
@@ -444,7 +443,7 @@ static bool shape_names(shape *c, const pawl_graph *g)
 
 static void check_inner(shape *c, const gnode *n)
 {
-    shape inside = { .r = c->r, .mem = c->mem };        /* only names are asked of it */
+    shape inside = { .r = c->r, .mem = c->mem };        /* only its names are used */
     size_t outer = strlen(c->label), name = strlen(n->name);
     char *label = arena_get(c->mem, outer + name + 2);
 
