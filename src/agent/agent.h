@@ -1,4 +1,4 @@
-/* agent.h - what the files of this folder share, from the lowest file to the highest: a file calls only those above its own section here.
+/* agent.h - the functions that the files of this folder share, from the lowest file to the highest: a file calls only those above its own section here.
  *
  * The core (core.h) knows requests, tool results and retries. The wrapper around it adds permissions, questions, sub-agents, interrupts,
  * compaction and the queue of inputs (A3); the core gets input only when it waits for it. Everything runs inside one call of agent_reduce(),
@@ -84,7 +84,7 @@ bool retry_later(turn *t, const char *why, core_action *then);  /* true: a retry
 
 /* ---- prompt_cache.c: the beginning of requests ---------------------------------------------------------------------------- */
 
-bool prefix_changed(turn *t);           /* since the last request */
+bool prefix_changed(turn *t);           /* the beginning differs from that of the last request */
 void prefix_check(turn *t);             /* before a request: reports a break of the provider's cache to readers */
 
 /* ---- model_request.c ------------------------------------------------------------------------------------------------ */
@@ -104,7 +104,7 @@ const char *cut_sizes(turn *t, const pawl_value **all, uint32_t n);
 
 void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed);
 void call_fail(turn *t, uint32_t k, const char *text);  /* the model gets `text` as an error result */
-void call_drop_commands(turn *t, uint32_t k);           /* what the call waits for is not awaited any more */
+void call_drop_commands(turn *t, uint32_t k);           /* drops the commands and waits of the call */
 void calls_abort(turn *t, const char *text);            /* every call that is not done ends with `text`; its commands are dropped */
 void calls_reauthorize(turn *t);        /* approved calls that have not started are decided again */
 bool calls_all_done(const turn *t);

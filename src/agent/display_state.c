@@ -1,4 +1,5 @@
-/* display_state.c - what people see of an agent (A3): eight states with the transitions of the source.
+/* display_state.c - the display state of an agent, for people (A3): eight states with the transitions of the source. Called at the end of an event, and by
+ * hosts to read the state; pure.
  *
  * When two states that follow one another have no transition between them, `processing` is entered in between, and before it `idle` at the start
  * and after a turn that was done. */

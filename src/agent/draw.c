@@ -1,4 +1,4 @@
-/* draw.c - pawl_agent_draw: the tables of the agent as text, printed from the tables themselves. */
+/* draw.c - pawl_agent_draw(): draws the tables of the agent. Pure; the result lives in the caller's step. */
 #include "agent/agent.h"
 #include "graph/graph.h"
 

@@ -1,5 +1,7 @@
-/* input.c - what may be said to an agent: a text, {"input"}, {"content"}, or a message with its role; blocks as a request may hold them of a user. What says
- * nothing is none: providers refuse a text without a word in it. */
+/* input.c - the inputs that an agent accepts: a text, {"input"}, {"content"}, or a message with its role, with blocks that a request may have from a user.
+ *
+ * Called by reduce.c, and by hosts before they send an input; pure, any thread. An input without any text or block is refused, since providers refuse
+ * an empty text. */
 #include "agent/agent.h"
 
 static bool is_blank_text(const pawl_value *v)
@@ -62,8 +64,8 @@ static bool is_base64(const pawl_value *v)
     return text != NULL && n > 0 && size % 4 == 0 && size - n <= 2 && strspn(text + n, "=") == size - n;
 }
 
-/* A request with such a block would fail, and every one after it: it stands in the conversation for good. Of a type that nobody here knows it is the
- * provider's. */
+/* Refuses a block that would make this request fail, and every later one, since the conversation keeps it. Blocks of an unknown type are left to the
+ * provider. */
 static pawl_code block_check(const pawl_value *block, size_t i, pawl_err *err)
 {
     static const char *const others[] = { "thinking", "redacted_thinking", "tool_use", "tool_result" };

@@ -1,6 +1,6 @@
-/* machine.c - the description of an agent becomes a machine: its channels, its effects, and what of it goes into the hash.
+/* machine.c - makes a machine from the description of an agent: its channels, its effects, and its hash.
  *
- * Called once for an agent, by whoever makes it; pure. What the machine does with an event is in reduce.c. */
+ * Called once for an agent, by its author or by the loader of agent files; pure. reduce.c has the behavior of the machine. */
 #include "agent/agent.h"
 
 /* ---- made ---------------------------------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static const char *text_json(arena *mem, const pawl_value *v)
     return out;
 }
 
-/* The channel @config: what every request has beside the conversation. People may change it while the agent runs. */
+/* The channel @config: the parts of every request besides the conversation. People may change it while the agent runs. */
 static const pawl_value *config_of(const agent_def *d, const char *options, arena *mem, pawl_err *err)
 {
     const pawl_value *v = options == NULL ? value_pack(mem, err, "{}") : value_parse(mem, options, strlen(options), "its options", err);
@@ -132,7 +132,7 @@ static pawl_code effects_declare(pawl_machine *m, const agent_def *d, pawl_err *
     return rc;
 }
 
-/* What of a tool goes into the hash. The description of other tools is in @tools; that of a deferred tool is not. */
+/* The members of a tool that are part of the hash. @tools has the descriptions, except those of deferred tools. */
 static const pawl_value *tool_nature(const pawl_agent_tool *tool, arena *mem)
 {
     const pawl_value *v = value_pack(mem, NULL, "[s,s,i,i,i,b,b,b]", tool->name, tool->rule, (int64_t)tool->cls, (int64_t)tool->effect, (int64_t)tool->own,
@@ -144,7 +144,7 @@ static const pawl_value *tool_nature(const pawl_agent_tool *tool, arena *mem)
                                          tool->hint != NULL ? tool->hint : "", tool->schema));
 }
 
-/* What belongs to the hash of the machine beside its channels: a change of it could make a replay differ. */
+/* The parts of the machine's hash besides its channels: a change of any of them could make a replay differ. */
 static const pawl_value *nature_of(const agent_def *d, arena *mem)
 {
     const pawl_agent *a = &d->a;

@@ -1,5 +1,5 @@
-/* model_answer.c - an answer of a model, as it may stand in the conversation: what of it is no block is left out, and a call without an id, a name or an
- * object for its input gets one. A request that holds such a thing would be refused, and so would all after it. */
+/* model_answer.c - repairs the answer of a model for the conversation: drops invalid blocks, and completes tool calls without an id, a name or an object as
+ * input. Otherwise the provider would refuse the next request, and every later one. Called by turn.c; pure. */
 #include "agent/agent.h"
 
 static bool has_text(const pawl_value *block, const char *key)

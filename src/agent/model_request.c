@@ -1,4 +1,5 @@
-/* model_request.c - requests to a model. All of it is by reference, so that an entry costs only what it adds (K7). */
+/* model_request.c - builds requests to a model, by reference, so that the size of an entry does not grow with the conversation (K7). Called by turn.c and
+ * compact.c; pure. */
 #include "agent/agent.h"
 
 /* Pinned text follows @system. Packed in one call: a reference inside a value that is packed again would be lost. */

@@ -1,4 +1,4 @@
-/* model_retry.c - replies of a model that are no answer: why a request failed, and whether it is sent again (A2). */
+/* model_retry.c - failed requests to a model: the reason, and whether the request is sent again (A2). Called by turn.c and compact.c; pure. */
 #include "agent/agent.h"
 
 bool reply_too_long(const turn *t)

@@ -1,4 +1,4 @@
-/* next_step.c - how a turn goes on: a function that has done its part chooses the next step and returns.
+/* next_step.c - the choice of a turn's next step: a function that has done its part chooses one and returns.
  *
  * agent_reduce() runs the chosen step, and so on until none is chosen. So no file of this folder calls one above it, and the stack does not grow
  * with the number of inputs that wait in the queue. A function that has chosen a step returns without doing more; choosing two is a fault. */

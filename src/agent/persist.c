@@ -1,4 +1,4 @@
-/* persist.c - what an agent stores between two events: its state, messages, calls, results and queued inputs.
+/* persist.c - loads and stores an agent between two events: its state, messages, calls, results and queued inputs.
  *
  * An event writes what it changed and nothing else (K7): whatever can grow during a turn is appended to, never written again as a whole. The keys
  * and names that are written here are stored in journals: never change them. */

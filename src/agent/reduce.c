@@ -1,4 +1,4 @@
-/* reduce.c - what an agent does for each input in each phase, and the loop that runs its steps.
+/* reduce.c - the transitions of an agent for each input in each phase, and the loop that runs its steps.
  *
  * agent_reduce() is the only way in: the reducer of flow/reducer.c calls it once for an event. It loads the turn, runs the transition for
  * (phase, input), then one step after another until none is chosen, and saves what changed. An input without a transition is ignored (K1). */
@@ -183,7 +183,7 @@ static void steps_run(turn *t)
     }
 }
 
-/* ---- the door ------------------------------------------------------------------------------------------------- */
+/* ---- entry point ---------------------------------------------------------------------------------------------- */
 
 pawl_code agent_reduce(pawl_step *s, const pawl_happening *h, void *arg)
 {

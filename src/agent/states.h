@@ -1,4 +1,4 @@
-/* states.h - the states of an agent and of its tool calls, and what can come in.
+/* states.h - the states of an agent and of its tool calls, the kinds of input, and the steps of a turn.
  *
  * The names in the rows are stored in journals: never change them. `pawl_agent_draw` prints the tables. */
 #ifndef AGENT_STATES_H
@@ -29,14 +29,14 @@ typedef enum agent_input {
 typedef enum turn_step {
     STEP_NONE,
     STEP_BEGIN,                 /* a turn begins with a message; hooks see it first */
-    STEP_OPEN,                  /* the hooks let the message through: it is in the conversation */
+    STEP_OPEN,                  /* the hooks accepted the message: it is in the conversation */
     STEP_CONTINUE,              /* a hook keeps the turn open: the model gets a text */
     STEP_ACT,                   /* what the core decided */
     STEP_SEND,                  /* a request, after a compaction if one is due */
     STEP_REQUEST,               /* a request, without a compaction */
     STEP_USE_ANSWER,            /* the hooks have seen the answer of the model: act on it */
     STEP_COMPACT,               /* the conversation is made shorter */
-    STEP_COMPACTED,             /* it is shorter: send the request that was held back */
+    STEP_COMPACTED,             /* the conversation is shorter: send the request that waited for that */
     STEP_START_TOOLS,           /* calls that may run now are started */
     STEP_END,                   /* the turn ends: then the next input of the queue, or a wait for input */
     STEP_WAIT,                  /* a wait for input */

@@ -1,8 +1,9 @@
-/* truncate.c - what is too long for the model by itself is cut: what a tool came to, also in the last round, and what a user said in a turn before. Its
- * beginning and its end stay, whole lines where there are some, and between them a line says what is missing and where it is.
+/* truncate.c - truncates single messages that are too long for the model: tool results, also of the last round, and user messages of earlier turns. The
+ * beginning and the end of a message stay, in whole lines if possible; a line between them says how much is missing and where the whole is.
  *
- * Nobody says how much would fit. So half goes each time that the model says it is too much, from what is longest; blocks that are no text go when
- * no text is left to cut. Pinned messages and those of this turn are never cut: the turn ends instead, with an error that names the sizes. */
+ * Providers do not say how much would fit, so each refusal removes half of all bytes, from the longest messages; blocks that are not text are removed
+ * when no text is left to truncate. Pinned messages and the user's messages of this turn are never truncated: the turn then ends with an error that
+ * names the sizes. Called by compact.c; pure. */
 #include "agent/agent.h"
 
 enum { CUT_LEAST = 2000 };      /* bytes that remain of each at least */
@@ -229,7 +230,7 @@ const pawl_value *cut_longest(turn *t, const pawl_value **all, uint32_t n)
     return out;
 }
 
-/* ---- and where nothing can be ------------------------------------------------------------------------------------------ */
+/* ---- when nothing can be truncated --------------------------------------------------------------------------------------- */
 
 enum { CUT_SAID, CUT_PINNED, CUT_SYSTEM, CUT_TOOLS, CUT_REST, CUT_PARTS };
 

@@ -1,4 +1,4 @@
-/* turn.c - a turn from its input to its answer: carries out what the core decides. */
+/* turn.c - a turn from its input to its answer: performs the actions of the core. Its functions are steps and transitions, called by reduce.c; pure. */
 #include "agent/agent.h"
 
 enum { TOKENS_MOST = 1000000000 };

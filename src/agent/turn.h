@@ -1,8 +1,8 @@
-/* turn.h - one event of an agent: what was loaded from its channels, and what the event changes.
+/* turn.h - one event of an agent: the values that were loaded from its channels, and the changes of the event.
  *
- * A turn exists for one call of the reducer. turn_load() reads it from the channels, the files of this folder change it, turn_save() writes back what
- * changed and nothing else (K7):
- *   @agent    how the agent stands; of bounded size, however long the turn
+ * A turn exists for one call of the reducer, on its thread. turn_load() reads it from the channels, the files of this folder change it, turn_save()
+ * writes back only the changes (K7):
+ *   @agent    the state of the agent; of bounded size, however long the turn
  *   @calls    the tool calls of the current answer, as the model made them
  *   @uses     the record of each tool call; an event writes the records that it changed
  *   @edited   inputs of calls as hooks and people changed them; append only
@@ -31,7 +31,7 @@ typedef struct agent_call {     /* a tool call of the current answer */
     const pawl_agent_tool *tool;        /* NULL: there is no such tool */
     call_stage at;
     const pawl_value *edited;   /* its newest value in @edited; NULL: none */
-    gate_answer *answers;       /* what the gate has received so far, in order */
+    gate_answer *answers;       /* the answers that the gate has received so far, in order */
     size_t nanswers, answers_cap;
     uint32_t answers_from;      /* the first index in @told that counts; earlier ones belong to a gate that was restarted */
     const char *policy_key;     /* mode and policy digest under which the answers were given */
@@ -56,7 +56,7 @@ typedef struct lifecycle {      /* a moment at which hooks are asked */
     const pawl_value *new_answer;       /* the answer that came with this event; NULL: none */
 } lifecycle;
 
-typedef struct chosen_step {    /* what the turn does next, with what it needs */
+typedef struct chosen_step {    /* the next step of the turn, with its parameters */
     turn_step step;
     core_action action;         /* of STEP_ACT */
     const pawl_value *message;  /* of STEP_BEGIN and STEP_OPEN */

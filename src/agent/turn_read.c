@@ -1,6 +1,6 @@
-/* turn_read.c - what the files of this folder read of a turn: the tools, the mode, the rules, names and texts.
+/* turn_read.c - reads a turn for the other files of this folder: tools, mode, rules, names and texts. Pure.
  *
- * A reader returns a channel with the changes of this event. */
+ * Each function returns the value of a channel with the changes of this event. */
 #include "agent/agent.h"
 
 /* ---- tools and texts ------------------------------------------------------------------------------------- */

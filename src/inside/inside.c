@@ -1,11 +1,11 @@
-/* inside.c - the last step into the sandbox of plan mode: there every file system is one that can only be read, but a pipe or a socket in one of
- * them still leads to whoever is at its other end. From here on nothing is opened for writing outside of the folders and devices that are named,
- * and no socket leads out.
+/* inside.c - the last step into the sandbox of plan mode. Every file system there is mounted read-only, but a named pipe or a socket in one of them still
+ * leads to a process outside. This program forbids itself and its children to open anything for writing outside the given folders and devices
+ * (Landlock), and every socket that leads out (seccomp); then it runs PROGRAM.
  *
  *   inside [WHERE]... -- PROGRAM [ARGUMENT]...
  *
- * A program of its own: bubblewrap could mount nothing any more, were it done before it, and whoever uses the library may have many threads. The
- * library carries it in itself (sandbox.c). */
+ * A program of its own, for two reasons: after these restrictions bubblewrap could not mount anything, and a process that uses the library may have
+ * many threads. The library contains the program as bytes (sandbox.c). */
 #define _GNU_SOURCE             /* O_PATH, syscall */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 #endif
 #endif
 
-enum { CANNOT = 125, NO_PROGRAM = 127 };     /* what it ends with, when it is not the program that ends */
+enum { CANNOT = 125, NO_PROGRAM = 127 };     /* exit codes when PROGRAM was not run */
 
 static int cannot(const char *what)
 {
@@ -38,18 +38,18 @@ static int cannot(const char *what)
     return CANNOT;
 }
 
-/* ---- what is opened for writing -------------------------------------------------------------------------- */
+/* ---- opening for writing --------------------------------------------------------------------------------- */
 
 #ifdef LANDLOCK_ACCESS_FS_WRITE_FILE
 
-#define REFER (UINT64_C(1) << 13)           /* from one folder to another; known from the second version on, and refused by the first */
-#ifndef SYS_landlock_create_ruleset         /* of every processor the same */
+#define REFER (UINT64_C(1) << 13)           /* LANDLOCK_ACCESS_FS_REFER, moving between folders: known from ABI 2 on */
+#ifndef SYS_landlock_create_ruleset         /* the same number on every architecture */
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445
 #define SYS_landlock_restrict_self 446
 #endif
 
-/* What is not there needs no rule. */
+/* A path that does not exist needs no rule. */
 static bool lets(int rules, const char *where, uint64_t handled)
 {
     struct landlock_path_beneath_attr beneath = { .allowed_access = LANDLOCK_ACCESS_FS_WRITE_FILE };
@@ -118,8 +118,8 @@ static int no_writing(char **where, int n)
 
 #ifdef ARCH
 
-#define NUMBER_ONLY 0x40000000u             /* of x32, whose calls have other numbers */
-#define TYPE_BITS 0xfu                      /* of a socket's type; above them are its flags */
+#define NUMBER_ONLY 0x40000000u             /* set in the system call numbers of x32 */
+#define TYPE_BITS 0xfu                      /* the type of a socket; the bits above are flags */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define LOW 4
 #else
@@ -130,15 +130,15 @@ static int no_writing(char **where, int n)
 #define GIVE(what) { BPF_RET | BPF_K, 0, 0, (what) }
 #define FAIL(error) GIVE(SECCOMP_RET_ERRNO | (error))
 #define LET GIVE(SECCOMP_RET_ALLOW)
-#define UNLESS(is, skip) { BPF_JMP | BPF_JEQ | BPF_K, 0, (skip), (uint32_t)(is) }      /* so many are left out */
+#define UNLESS(is, skip) { BPF_JMP | BPF_JEQ | BPF_K, 0, (skip), (uint32_t)(is) }      /* else skip so many instructions */
 #define IF(is) UNLESS(is, 1)
 
-/* A socket is one of the sandbox's own network, in which there is nobody, or one of a pair that can reach nothing but the other: one for datagrams
- * could be sent to any address. An io_uring would make sockets that no filter sees. */
+/* Allowed sockets: those of the sandbox's own network, which is empty, and connected pairs; not datagram pairs, which can send to any address.
+ * io_uring is forbidden, since it makes sockets that no filter sees. */
 static const struct sock_filter filter[] = {
     LOAD(offsetof(struct seccomp_data, arch)),
     { BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCH },
-    GIVE(SECCOMP_RET_KILL_PROCESS),         /* whose calls have other numbers again */
+    GIVE(SECCOMP_RET_KILL_PROCESS),         /* another architecture, with other system call numbers */
     LOAD(offsetof(struct seccomp_data, nr)),
 #ifdef __x86_64__
     { BPF_JMP | BPF_JGE | BPF_K, 0, 1, NUMBER_ONLY },
@@ -185,7 +185,7 @@ static int no_sockets(void)
 
 #endif
 
-/* ---- in --------------------------------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv)
 {
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
     if ((code = no_writing(argv + 1, n - 1)) != 0 || (code = no_sockets()) != 0)
         return code;
 #ifdef SYS_close_range
-    (void)syscall(SYS_close_range, 3, ~0u, 0);      /* its own file, which it was started from */
+    (void)syscall(SYS_close_range, 3, ~0u, 0);      /* among them this program's own file */
 #endif
     execvp(argv[n + 1], argv + n + 1);
     (void)dprintf(STDERR_FILENO, "%s: %s\n", argv[n + 1], strerror(errno));

@@ -158,7 +158,7 @@ void command_paths_visit(const policy_call *c, command_path_fn *fn, void *ctx)
             return;
 }
 
-/* ---- questions -------------------------------------------------------------------------------------------- */
+/* ---- queries ---------------------------------------------------------------------------------------------- */
 
 bool folder_inside(const pawl_policy *p, const path *at)
 {

@@ -1,4 +1,4 @@
-/* policy.h - private to src/policy: what its files share. Pure; every object is the caller's, one thread at a time. */
+/* policy.h - private to src/policy: the structures and functions that its files share. Pure; every object is the caller's, one thread at a time. */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
 

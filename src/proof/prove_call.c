@@ -1,4 +1,4 @@
-/* prove_call.c - what may become of the call of one node: under every rule that its text may fit, at every moment, with every answer of hooks.
+/* prove_call.c - the possible decisions for the call of one node: every rule that its text may fit, every moment, every verdict of hooks.
  *
  * Owns nothing beyond the caller's arena. Called by prove_visit.c; pure, one thread.
  * Invariant: the real gate decides each combination (gate_decided, call by call), so the proof and a run use the same code. */

@@ -1,4 +1,4 @@
-/* prove_inner.h - what the files of the prover share. Private to this folder; everything is in the arena of one search, on one thread. */
+/* prove_inner.h - the structures that the files of the prover share. Private to this folder; everything is in the arena of one search, on one thread. */
 #ifndef PROOF_PROVE_INNER_H
 #define PROOF_PROVE_INNER_H
 
@@ -17,13 +17,13 @@ typedef struct rules {              /* of the whole search */
     uint64_t decided;               /* how many decisions were made */
 } rules;
 
-typedef struct trace {              /* why it was let through */
+typedef struct trace {              /* why a call passes without an approval */
     pawl_ground ground;
     const char *rule;               /* NULL: none */
     const char *unfit;              /* an ask rule that a text need not fit; NULL */
     const char *text;               /* an unknown text that may be this one; NULL */
     const char *hook, *outcome;     /* the last hook with an effect; NULL: none */
-    bool opened;                    /* it failed, and was let through */
+    bool opened;                    /* the hook failed, and its profile lets the call pass */
 } trace;
 
 typedef struct node_judgement {             /* of one node in one mode */

@@ -1,4 +1,4 @@
-/* snapshot.c - what proves that a snapshot fits its entry (Q6, K11), and whether it outlives a prune (K7).
+/* snapshot.c - the digest that proves that a snapshot fits its entry (Q6, K11), and whether a snapshot survives a prune (K7).
  *
  * Owns nothing: pure functions, on any thread. Called by each store. */
 #include "store/store.h"

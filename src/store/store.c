@@ -1,4 +1,4 @@
-/* store.c - what works on any store by its verbs alone: closing a handle, and reading a whole journal as one text.
+/* store.c - functions that work on any store through its verbs: closing a handle, and reading a whole journal as one text.
  *
  * Owns nothing. pawl_store_free and pawl_store_journal are public; store_journal is called by src/engine/command (arguments of an earlier state)
  * and src/history, which fold the text (journal_fold). On the thread that uses the handle. */

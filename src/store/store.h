@@ -1,4 +1,4 @@
-/* store.h - what the stores in memory and in SQLite share: the rules that both keep, codecs, short lines; and, for tests, a store in memory with
+/* store.h - the parts that the stores in memory and in SQLite share: their common rules, codecs, short lines; and, for tests, a store in memory with
  * a given allocator and clock. Included by the files of this folder, src/engine and src/history; others use pawl/store.h.
  *
  * Everything here but store_journal is a pure function over the bytes that the caller gives: any thread, no lock. */

@@ -1,4 +1,4 @@
-/* validate.c - what may be appended, claimed, created, delivered and answered: checked before a store changes anything.
+/* validate.c - checks appends, claims, creations, deliveries and answers before a store changes anything.
  *
  * Owns nothing: pure functions over the bytes that the caller gives, on any thread. Called by the stores in memory and in SQLite, so that both
  * refuse the same input with the same text. What depends on the state of a run (fence, seq, open waits) is checked by each store. */

@@ -1,4 +1,4 @@
-/* memory.h - what the files of the store in memory share: tables, runs, namespaces, and the verbs. Private to this folder.
+/* memory.h - the structures that the files of the store in memory share: tables, runs, namespaces, and the verbs. Private to this folder.
  *
  * A store has namespaces, a namespace has runs: in a table by id, in an array by number, in two heaps by time. All handles of one store are used by
  * one thread at a time; there is no lock.
