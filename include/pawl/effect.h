@@ -16,44 +16,44 @@ typedef struct pawl_reply pawl_reply;
 
 /* What a piece of a handler's output is, while it comes: see pawl_job_say. */
 typedef enum pawl_delta_kind {
-    PAWL_DELTA_CUSTOM = 0,      /* JSON under a name of the handler's own: what job->say() makes; no other function takes it */
-    PAWL_DELTA_BEGIN,           /* a model begins to answer: what an earlier attempt said is void. `number`: the attempt; no bytes */
-    PAWL_DELTA_TEXT,            /* of the answer of a model; an interrupt keeps it (A4) */
-    PAWL_DELTA_THINKING,        /* what a model thinks */
-    PAWL_DELTA_TOOL_INPUT,      /* of the JSON of a tool call's input. `number`: which block of the answer; `id` and `name` where the call begins */
-    PAWL_DELTA_TOOL_OUTPUT      /* what a tool has written. `id`: the tool call's */
+    PAWL_DELTA_CUSTOM = 0,      /* JSON under a name of your own: what job->say() makes; pawl_job_say refuses it */
+    PAWL_DELTA_BEGIN,           /* a model begins to answer: the pieces of an earlier attempt are void. `number`: the attempt; no bytes */
+    PAWL_DELTA_TEXT,            /* text of a model's answer; after an interrupt the conversation keeps it (A4) */
+    PAWL_DELTA_THINKING,        /* text of a model's thinking */
+    PAWL_DELTA_TOOL_INPUT,      /* of the JSON input of a tool call. `number`: the block of the answer; the first piece has the call's `id` and `name` */
+    PAWL_DELTA_TOOL_OUTPUT      /* output of a tool. `id`: that of the tool call */
 } pawl_delta_kind;
 
-/* One piece. Bytes are UTF-8 of whole characters, of any content; they are lent for the call, and need no NUL behind them. */
+/* One piece. `bytes`: UTF-8, whole characters, NULs allowed; lent for the call, without a NUL at the end. */
 typedef struct pawl_delta {
     pawl_delta_kind kind;
     const char *bytes;
     size_t size;                /* in bytes */
     uint64_t number;
-    const char *id, *name;      /* as the kind says; else NULL */
+    const char *id, *name;      /* of the kinds that have them; else NULL */
 } pawl_delta;
 
-/* Called once when a job that is answered later must stop: see pawl_job.later. `id` is the job's. */
+/* Called once when a job that is answered later must stop: see pawl_job.later. `id` is that of the job. */
 typedef void pawl_stop_fn(void *ctx, const char *id);
 
 /* One attempt at one command; lent for the call, unless it is answered later. 0 or NULL: not given. Its functions use `ctx`, so a copy of the struct may
  * be passed to them. */
 struct pawl_job {
     const char *id;               /* the invocation id, which is the idempotency key: the same at each attempt */
-    const char *effect;
+    const char *effect;           /* its name: one handler may perform several effects */
     const pawl_value *args;       /* with the values of secrets: keep them out of every text */
-    uint64_t fence;               /* of the lease; a greater one belongs to a later holder (E15) */
-    int64_t deadline_ms;          /* of this attempt, by the system's clock; then PAWL_TIMEOUT */
+    uint64_t fence;               /* the fence of the lease, for systems that can refuse an older holder: a later holder has a greater one (E15) */
+    int64_t deadline_ms;          /* of this attempt, in ms since 1970 by the clock of the system; after it return PAWL_TIMEOUT */
     uint32_t attempt;             /* from 1 */
-    int cancel_fd;                /* above 0: readable once it is canceled; else call canceled() every 50 ms */
+    int cancel_fd;                /* above 0: a descriptor that is readable once the job is canceled; else call canceled() every 50 ms */
     bool (*canceled)(const pawl_job *job);      /* true: stop, undo nothing, return PAWL_CANCELED */
-    void (*heartbeat)(const pawl_job *job);     /* call it now and then while there is progress */
+    void (*heartbeat)(const pawl_job *job);     /* call it while there is progress, more often than heartbeat_ms of its limits */
     /* Emits a live event to stream subscribers (pawl/stream.h), not journaled: "message" for the output of a model, any other name as you like; `text` is
      * JSON, parsed at once: text that comes token by token is said by pawl_job_say. Counts as a heartbeat. PAWL_INVALID: no name or invalid JSON;
      * PAWL_LIMIT: larger than the buffer for subscribers. On any thread. */
     pawl_code (*say)(const pawl_job *job, const char *name, const char *text);
-    void *ctx;                    /* of the caller that made the job */
-    void *sql;                    /* see pawl_ctx_sql in engine.h */
+    void *ctx;                    /* for its functions */
+    void *sql;                    /* for pawl_ctx_sql in engine.h */
     const char *mode;             /* the channel "@mode" of the run when this attempt begins; NULL: none */
     /* Announces that this attempt is answered later (E17): called by the handler before it hands the job to another thread; then it returns
      * PAWL_PENDING, and holds no thread. The attempt ends with `finish`, or with pawl_engine_reply (pawl/engine.h) and the job's id. Limits,
@@ -80,24 +80,25 @@ struct pawl_job {
  * PAWL_LIMIT: larger than the buffer for subscribers; PAWL_NOMEM. */
 PAWL_API pawl_code pawl_job_say(const pawl_job *job, const pawl_delta *delta);
 
-/* Performs `job`: set the result by pawl_reply_... and return PAWL_OK; or return a code below 0: PAWL_TRANSIENT, PAWL_TIMEOUT and PAWL_IO are retried as
- * the command says, any other is final. PAWL_PENDING: answered later, see pawl_job.later. `arg` is that of pawl_engine_effect. */
+/* Performs `job`. Returns PAWL_OK after a pawl_reply_... call has set the result (none: null), or a code below 0. PAWL_TRANSIENT, PAWL_TIMEOUT and PAWL_IO
+ * are retried as the command says; a command of class once then has an unknown outcome instead, unless pawl_reply_untouched was called. Any other code is
+ * final. PAWL_PENDING: answered later, see pawl_job.later. `arg` is that of pawl_engine_effect. Called on any thread, several at once. */
 typedef pawl_code pawl_handler_fn(const pawl_job *job, pawl_reply *reply, void *arg);
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* The first three return PAWL_OK: `return pawl_reply_string(reply, text);` */
-PAWL_API pawl_code pawl_reply_json(pawl_reply *r, const char *text);    /* the result, JSON; parsed when the handler returns; NULL: none */
-PAWL_API pawl_code pawl_reply_string(pawl_reply *r, const char *text);  /* NULL: null */
+/* Texts are copied. The first three return PAWL_OK, for `return pawl_reply_string(reply, text);`. A reply belongs to the thread that works on the job. */
+PAWL_API pawl_code pawl_reply_json(pawl_reply *r, const char *text);    /* the result; invalid JSON, or NULL, fails the command */
+PAWL_API pawl_code pawl_reply_string(pawl_reply *r, const char *text);  /* NULL: the result null */
 PAWL_API pawl_code pawl_reply_int(pawl_reply *r, int64_t n);
-PAWL_API pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *format, ...) PAWL_PRINTF(3, 4); /* returns code */
-/* What this attempt cost, whether it succeeded or failed (A8): tokens, and money in millionths. Call once; attempts add up. */
+PAWL_API pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *format, ...) PAWL_PRINTF(3, 4); /* sets one line of text, returns code */
+/* The cost of this attempt, whether it succeeded or failed (A8): tokens, and money in millionths. Call it once; the attempts of a command add up. */
 PAWL_API void pawl_reply_cost(pawl_reply *r, int64_t tokens, int64_t micros);
-/* For a failure, beside its one line: any number of lines, UTF-8, copied. */
+/* For a failure: any number of lines beside its one line of text. Ignored if it is not UTF-8. */
 PAWL_API void pawl_reply_detail(pawl_reply *r, const char *text);
-/* For a failure: the earliest next attempt, from now (E7). 0: resets it. */
+/* For a failure: the next attempt is not made earlier than in `ms` (E7). 0: no such limit. */
 PAWL_API void pawl_reply_retry_after(pawl_reply *r, int64_t ms);
-/* For a failure: nothing was sent, so even a command of class once may be retried. */
+/* For a failure: nothing has happened outside, so that even a command of class once may be retried. */
 PAWL_API void pawl_reply_untouched(pawl_reply *r);
 
 /* ---- built-in handlers; `arg` is not used ------------------------------------------- */

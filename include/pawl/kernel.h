@@ -1,19 +1,21 @@
-/* kernel.h - durable agent state machines: the kernel.
+/* kernel.h - the kernel: runs of pure machines, their states and their journals.
  *
- * A machine is a pure function. Fed one event, it answers with one step: what changes in
- * the state, the commands to carry out, what to tell the readers, and whether the run is
- * over. It does no I/O, reads no clock, draws no random number: time arrives in the event,
- * effects leave as commands. So a run folded again from its journal stands, byte for byte,
- * where it stood - after a crash, on another host, inside a test.
+ * A machine is a pure function. For one event it returns one step: the changes of the state, the commands to perform, the emissions for readers, and
+ * whether the run has ended. It does no I/O, reads no clock and draws no random number: time is a member of the event, and effects leave as commands.
+ * So a run that is folded from its journal again has the same state to the byte: after a crash, on another host, in a test.
  *
- * The loop that drives a run, whole, as the engine does it:
+ * Most programs use pawl/engine.h, which drives runs. This is the loop that it runs, for programs that drive them themselves:
  *
- *     pawl_advance(machine, state, &event, step, &err);    the machine says what happens, and the state has moved on
- *     store base, pawl_step_bytes(step) in one transaction  durable from here on; refused: drop the state, load it again
- *     perform pawl_state_command(state, i, ...)             effects; each ends in a receipt event
+ *     pawl_advance(machine, state, &event, step, &err);     the machine decides, and the state changes
+ *     store pawl_step_bytes(step) in one transaction        durable from here on. The first time together with pawl_state_base(state).
+ *                                                           When this fails: free the state, load it again
+ *     perform each pawl_state_command(state, i, ...)        effects; each ends in a receipt, which is the next event
  *
- * Killed anywhere in between, load what is stored with pawl_state_load and go on. Whoever wants to keep a state that the store refused
- * feeds it with pawl_feed, which leaves it as it was, and folds the entry with pawl_apply once it is stored. */
+ * When the process is killed anywhere in this loop, the next one loads what is stored (pawl_state_load, then pawl_apply for each entry) and continues.
+ * A caller that cannot load a state again uses pawl_feed, which does not change it, and pawl_apply once the entry is stored.
+ *
+ *   threads    a machine may be shared; a state and a step belong to one thread at a time
+ *   ownership  what a function puts into a step is valid until that step is used again */
 #ifndef PAWL_KERNEL_H
 #define PAWL_KERNEL_H
 

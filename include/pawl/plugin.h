@@ -1,4 +1,4 @@
-/* plugin.h - what a shared object adds to the program `pawl`: kinds of nodes for agent files, or a whole agent.
+/* plugin.h - shared objects for the program `pawl`: they add kinds of nodes to agent files, or are a whole agent.
  *
  *     static pawl_code greet(const pawl_job *job, pawl_reply *reply, void *arg)
  *     {
@@ -10,9 +10,12 @@
  *         return pawl_plugin_kind(p, "greet", greet, NULL, PAWL_PURE, err);
  *     }
  *
- * Built by `cc -shared -fPIC greet.c -o greet.so`: the program itself has all names of the library. An agent file names it,
- * `plugins: [./greet.so]`, and writes `greet: "{{.name}}"` as it writes `run:`; what the handler replies goes to `text:` or `json:`. One
- * that gives a machine is run by itself, `pawl run agent.so`. Whoever names a plug-in runs its code. */
+ * Build it with `cc -shared -fPIC greet.c -o greet.so`; the functions of the library are those of the program that loads it. An agent file loads it with
+ * `plugins: [./greet.so]`, and uses the kind like `run:`, as `greet: "{{.name}}"`; the reply of the handler goes to `text:` or `json:`. A plug-in that has a
+ * machine is run without an agent file: `pawl run agent.so`. A plug-in is code that runs with all rights of the program: load only what you trust.
+ *
+ *   threads  pawl_plugin_open and the functions below are called on one thread, before anything runs; handlers on any thread, several at once (effect.h)
+ *   lifetime the object stays loaded until the program ends; `arg` must be valid as long; names are copied */
 #ifndef PAWL_PLUGIN_H
 #define PAWL_PLUGIN_H
 
@@ -25,15 +28,18 @@ extern "C" {
 
 typedef struct pawl_plugin pawl_plugin;
 
-/* The one entry point: called once, before the file's nodes are read. Not PAWL_OK: err says why, and the file is refused. */
+/* To be defined by the plug-in: it declares what it adds. Called once when the file is loaded, before its nodes are read. Any other result than PAWL_OK: the
+ * file is refused, with the text in err. */
 PAWL_API pawl_code pawl_plugin_open(pawl_plugin *p, pawl_err *err);
 
-/* A kind of node: {"with": what the file says behind it} are the arguments of its handler. `cls` is its class where the node says no
- * `effect:`. PAWL_INVALID: no name; PAWL_CONFLICT: a key or another plug-in's kind has it. */
+/* Adds a kind of node. Its handler gets the arguments {"with": the value behind the kind in the file}. `cls` is the class of nodes without `effect:`.
+ * PAWL_INVALID: `kind` is not [A-Za-z0-9_-]{1,48}, or begins with '-', or `fn` or `cls` is missing; PAWL_CONFLICT: it is a key of agent files, an effect of
+ * Pawl, or a kind of a plug-in already; PAWL_NOMEM. */
 PAWL_API pawl_code pawl_plugin_kind(pawl_plugin *p, const char *kind, pawl_handler_fn *fn, void *arg, pawl_class cls, pawl_err *err);
-/* A handler for an effect of a machine of its own, as pawl_engine_effect. */
+/* Adds a handler for an effect that the plug-in's machine calls, as pawl_engine_effect does. PAWL_INVALID and PAWL_NOMEM as above. */
 PAWL_API pawl_code pawl_plugin_effect(pawl_plugin *p, const char *effect, pawl_handler_fn *fn, void *arg, pawl_class cls, pawl_err *err);
-/* The whole agent. Takes `m`, also on failure: PAWL_CONFLICT: it has given one; NULL `m`: PAWL_INVALID, err as it is. */
+/* Sets the machine that `pawl run agent.so` runs. Takes ownership of `m`, also on failure. PAWL_CONFLICT: the plug-in has set one. With `m` NULL it returns
+ * the code that err has, or PAWL_INVALID: pass on what a constructor returned. */
 PAWL_API pawl_code pawl_plugin_machine(pawl_plugin *p, pawl_machine *m, pawl_err *err);
 
 #ifdef __cplusplus

@@ -8,35 +8,39 @@
 extern "C" {
 #endif
 
+/* How the writes to one channel become its value, in task order, when a superstep closes. The first write to an empty channel is its value; a list rule
+ * (append, union, topic, barrier) begins with an empty array. A write that the rule does not take fails the run: PAWL_INVALID. */
 typedef enum pawl_rule {
-    PAWL_LAST = 1,      /* the last write in task order wins */
-    PAWL_SINGLE = 2,    /* two writers in one superstep are an error that names both */
-    PAWL_APPEND = 3,    /* an array; a write adds one element, an extend an array's */
-    PAWL_SUM = 4,       /* exact in int64_t (overflow: PAWL_LIMIT), else double in task order */
-    PAWL_MIN = 5,       /* of numbers, or of strings by bytes; mixing them is PAWL_INVALID */
-    PAWL_MAX = 6,
-    PAWL_UNION = 7,     /* an array of elements unequal as canonical JSON; the first seen stays */
-    PAWL_MERGE = 8,     /* objects, shallow; a null is stored */
-    PAWL_TOPIC = 9,     /* a queue: what a superstep wrote, gone after the next; see accumulate */
-    PAWL_EPHEMERAL = 10,/* lives for exactly one superstep */
-    PAWL_BARRIER = 11,  /* an array of the names seen; counts sources */
-    PAWL_CUSTOM = 12    /* the machine's function; the merged result is what is stored */
+    PAWL_LAST = 1,      /* the last write in task order replaces the value */
+    PAWL_SINGLE = 2,    /* as last; but two writers in one superstep are an error that names both */
+    PAWL_APPEND = 3,    /* an array: a write adds one element, pawl_extend adds each element of an array */
+    PAWL_SUM = 4,       /* numbers, added: exact in int64_t (overflow: PAWL_LIMIT); with a real among them as doubles, in task order */
+    PAWL_MIN = 5,       /* the smallest of numbers, or of strings by their bytes; to mix them is PAWL_INVALID */
+    PAWL_MAX = 6,       /* the greatest, likewise */
+    PAWL_UNION = 7,     /* an array without equal elements (as canonical JSON); the first of equal ones stays */
+    PAWL_MERGE = 8,     /* objects: each member of a write replaces the member of that name; a null is a value like any other */
+    PAWL_TOPIC = 9,     /* an array of what one superstep wrote; empty again after the next superstep, unless `accumulate` */
+    PAWL_EPHEMERAL = 10,/* as last, but the value exists for one superstep only: the one after the write */
+    PAWL_BARRIER = 11,  /* an array of names (strings), each once: to count who has arrived */
+    PAWL_CUSTOM = 12    /* `merge` of the channel decides; the journal stores the merged result */
 } pawl_rule;
+/* The name that is stored for a rule ("append"); static. "unnamed" for a number that is none. */
 PAWL_API const char *pawl_rule_name(pawl_rule rule);
 
-/* Merge `update` into `old` (NULL at first: then the update is the result, and this is not
- * called). Pure. The result is one of the two, or made with pawl_pack and the like on `s`. NULL: it cannot be. */
+/* Merges `update` into `old`, for a channel with PAWL_CUSTOM. Not called while the channel has no value: the first update is then the result. Must be pure.
+ * Returns `old`, `update`, or a value that was made on `s` (pawl_pack and the like). NULL: they cannot be merged, and the run fails. `arg` is merge_arg. */
 typedef const pawl_value *pawl_merge_fn(pawl_step *s, const pawl_value *old, const pawl_value *update, void *arg);
 
 typedef struct pawl_channel {
     const char *name;           /* [A-Za-z0-9_-]{1,64}, not beginning with '-' */
     pawl_rule rule;             /* 0: PAWL_LAST */
-    const char *first;          /* its value before any write, as JSON text; NULL: none */
-    const char *secret;         /* "env:TOKEN", "file:PATH" or "given:NAME": K4; else NULL */
-    bool accumulate;            /* a topic that keeps what it has */
-    bool keep;                  /* `keep: context`: carried into the next run of the context */
-    pawl_merge_fn *merge;       /* with PAWL_CUSTOM, else NULL */
-    void *merge_arg;
+    const char *first;          /* its value before any write, as JSON text; NULL: it has none */
+    const char *secret;         /* NULL: no secret. "env:TOKEN", "file:PATH" or "given:NAME": the channel stands for that secret. It is never written and
+                                 * never read; pawl_ref puts it into the arguments of a command when that is performed (K4) */
+    bool accumulate;            /* of a topic: it keeps its elements, and grows like append */
+    bool keep;                  /* a later run of the same context begins with its final value (pawl_state_carry; `keep: context` in an agent file) */
+    pawl_merge_fn *merge;       /* with PAWL_CUSTOM; else NULL */
+    void *merge_arg;            /* lent to `merge` as long as the machine */
 } pawl_channel;
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* command.h - the open commands and waits of a run. Included by pawl/kernel.h. */
+/* command.h - the open commands and waits of a run: how to list them, and what each contains. Included by pawl/kernel.h. */
 #ifndef PAWL_KERNEL_COMMAND_H
 #define PAWL_KERNEL_COMMAND_H
 
@@ -8,54 +8,55 @@
 extern "C" {
 #endif
 
-typedef struct pawl_retry {       /* E7; delay before attempt n+1 = min(initial * factor^(n-1), max) */
-    uint32_t max_attempts;        /* the total number of calls; 0: as 1 */
-    uint32_t initial_ms, max_ms;
+typedef struct pawl_retry {       /* how often a failed command is tried (E7). The delay before attempt n+1 is min(initial_ms * factor^(n-1), max_ms) */
+    uint32_t max_attempts;        /* with the first one; 0: as 1, no retry */
+    uint32_t initial_ms, max_ms;  /* max_ms 0: one day */
     double factor;                /* 0: as 2 */
-    bool jitter;                  /* full: uniform in [0, delay] */
+    bool jitter;                  /* the delay is drawn uniformly from [0, delay] */
 } pawl_retry;
 
-typedef struct pawl_limits {      /* what stands in a command's record (E5, E8) */
+typedef struct pawl_limits {      /* of an effect; stored with each of its commands (E5, E8) */
     pawl_class cls;
     pawl_retry retry;
-    uint32_t attempt_timeout_ms, total_timeout_ms, heartbeat_ms; /* 0: none */
-    const char *inverse;          /* of compensable ones: the effect that undoes it, told {"args","id","receipt"}; NULL: none.
-                                   * A receipt null is of what was given up: it may have happened, or not */
-    const char *on_unknown;       /* of those of class once and compensable: the effect that finds out what came of it, told
-                                     {"args","effect","id","known"}; it replies {"done":V}, {"failed":TEXT} or "again", as a
-                                     person would answer who is asked when it cannot, or when this is NULL */
-    pawl_cost cost;               /* what a call reserves of a budget. calls 0: as many as it may have attempts; of class pure: none */
+    uint32_t attempt_timeout_ms, total_timeout_ms, heartbeat_ms; /* of one attempt; of all of them; between two heartbeats of a handler. 0: no limit */
+    const char *inverse;          /* of class compensable: the effect that undoes it; its arguments are {"args","id","receipt"} of the command. A receipt
+                                   * of null: the command was given up, and may have happened or not. NULL: none */
+    const char *on_unknown;       /* of classes once and compensable: the effect that finds out the unknown outcome of a command. Its arguments are
+                                   * {"args","effect","id","known"}; it replies {"done":RESULT}, {"failed":TEXT} or "again" (it has not happened:
+                                   * perform it). When it fails, or with NULL, a person is asked, and answers one of these */
+    pawl_cost cost;               /* the most that a call may cost: what it reserves of a budget (A8). calls 0: as many as max_attempts; of class pure: none */
 } pawl_limits;
 
 typedef struct pawl_command {
-    const char *id;               /* essay-1~9f3a.../2.review.1.0: the same on every replay */
+    const char *id;               /* the invocation id, "essay-1~9f3a.../2.review.1.0": the same in every replay */
     pawl_command_kind kind;
-    const char *effect;           /* which handler: "llm", ...; of a spawn the machine; NULL for a sleep */
-    const pawl_value *args;       /* every reference resolved but secrets; NULL for a sleep */
-    int64_t due_ms;               /* of a sleep */
+    const char *effect;           /* the name of the effect ("llm"); of a spawn, that of the machine; of a sleep NULL */
+    const pawl_value *args;       /* with the values of all references, but for secrets, which are null; of a sleep NULL */
+    int64_t due_ms;               /* of a sleep: when it is over, ms since 1970 */
     pawl_limits limits;
-    uint32_t cleared;             /* attempts that are known not to have happened: a person answered "again" */
-    pawl_caps share;              /* of a spawn: the child's budget, */
-    const char *child;            /* and its name, where one was said; else NULL */
+    uint32_t cleared;             /* how many attempts are known not to have happened: a person or on_unknown answered "again" */
+    pawl_caps share;              /* of a spawn: the budget of the child */
+    const char *child;            /* of a spawn: the name of pawl_flow_child; NULL: none was given */
 } pawl_command;
 
-typedef struct pawl_wait {        /* W1 */
-    const char *id;
-    const char *slot;             /* unique among the open ones */
-    const char *node;             /* who asks; "" when the machine itself does */
+typedef struct pawl_wait {        /* an open wait (W1); NULL: the wait has none */
+    const char *id;               /* its invocation id */
+    const char *slot;             /* a short name, unique among the open waits of the run */
+    const char *node;             /* the node that waits; "": the machine itself */
     pawl_wait_kind kind;
-    const pawl_value *prompt, *schema, *options; /* NULL when there is none; options as in pawl_question */
-    const char *asked_of;         /* NULL: anyone */
-    int64_t asked_ms, expires_ms; /* 0: no deadline */
-    const pawl_value *otherwise;  /* what it resolves to at its deadline; NULL: it stays open */
-    const pawl_value *about;      /* what the answer is bound to, as the asking code gave it; NULL: nothing */
+    const pawl_value *prompt, *schema, *options; /* as in pawl_question (node.h), as is all that follows */
+    const char *asked_of;         /* NULL: anyone may answer */
+    int64_t asked_ms, expires_ms; /* ms since 1970; expires_ms 0: no deadline */
+    const pawl_value *otherwise;  /* its answer when the deadline passes; NULL: it stays open */
+    const pawl_value *about;      /* what it asks about, for readers and for the digest of an approval (W6) */
 } pawl_wait;
 
+/* How many commands, and how many waits, are open. */
 PAWL_API size_t pawl_state_commands(const pawl_state *st);
 PAWL_API size_t pawl_state_waits(const pawl_state *st);
-/* The `index`-th open one, in task order; what it points to lives in `step` until it is used again.
- * A secret stands in args as null, and `secret` (may be NULL) gets the references still to be put in: an array of
- * [path, spec], or NULL when there are none. */
+/* Sets *out to the open command, or the open wait, of number `index` in task order. What *out points to is owned by `step`, and valid until `step` is used
+ * again. A command with secrets has null in their places of args, and *secrets (may be NULL) is an array of [JSON POINTER, "env:NAME"...], one for each
+ * secret that the caller must put in; NULL: there are none. PAWL_INVALID: no such index; PAWL_IO and others: a value could not be loaded; PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *step,
                                                     pawl_command *out, const pawl_value **secrets, pawl_err *err);
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_wait(pawl_state *st, size_t index, pawl_step *step, pawl_wait *out, pawl_err *err);

@@ -1,4 +1,4 @@
-/* run.h - a run: made, loaded, read, forked. Included by pawl/kernel.h. */
+/* run.h - the state of a run: how to create, load, read, snapshot, fork and prune it. Included by pawl/kernel.h. */
 #ifndef PAWL_KERNEL_RUN_H
 #define PAWL_KERNEL_RUN_H
 
@@ -8,120 +8,125 @@
 extern "C" {
 #endif
 
-/* What a run may spend, and all that it spawns with it (A8); 0: no bound. Before a call leaves, what it may cost is reserved, and refused when
- * that and what was used and reserved before is above a cap; its receipt settles it. */
+/* The budget of a run and of all its child runs together (A8); 0: no limit. A call reserves the most that it may cost before it is made, and is refused
+ * when this and what is used and reserved already would exceed a limit. Its receipt replaces the reservation by the real cost. */
 typedef struct pawl_caps {
     int64_t tokens, calls;
-    int64_t micros;             /* money: millionths of whatever unit */
-    int64_t ms;                 /* from its start on; a call that would be made later is refused */
+    int64_t micros;             /* money: millionths of a unit of your choice */
+    int64_t ms;                 /* time since its start; a call that would be made later is refused */
 } pawl_caps;
 
 typedef struct pawl_cost { int64_t tokens, micros, calls; } pawl_cost;
 
-typedef struct pawl_run_info {  /* S7; whatever is 0 or NULL is not there */
+typedef struct pawl_run_info {  /* the record with which a run is created (S7); 0 or NULL: not given */
     const char *id;             /* [A-Za-z0-9][A-Za-z0-9._-]{0,127} */
-    uint64_t life;              /* drawn at random by who starts it: 64 bits, not 0 */
-    uint64_t seed;              /* for pawl_random; drawn likewise */
-    int64_t created_ms;
-    const char *created_by;
-    const char *context;
-    const char *parent;         /* the invocation id that spawned it */
-    const char *mode;           /* rights of this run: plan, default, acceptEdits, bypassPermissions */
-    const char *rights;
-    const char *dedupe_key;
+    uint64_t life;              /* 64 random bits, not 0, drawn by the caller: a run that is created again under this id has another life */
+    uint64_t seed;              /* 64 random bits for pawl_random, drawn by the caller */
+    int64_t created_ms;         /* ms since 1970 */
+    const char *created_by;     /* who; kept, not read */
+    const char *context;        /* groups runs that belong together, such as the turns of a conversation */
+    const char *parent;         /* of a child run: the invocation id of the command that spawned it */
+    const char *mode;           /* of permissions: plan, default, acceptEdits, bypassPermissions */
+    const char *rights;         /* a text of your own; kept, not read */
+    const char *dedupe_key;     /* this and the next two: see pawl_run_with (engine.h); the kernel only stores them */
     const char *retention;
     const char *trace;          /* W3C trace context */
-    int64_t deadline_ms;
-    int32_t priority;
-    const char *labels[16];
+    int64_t deadline_ms;        /* ms since 1970 */
+    int32_t priority;           /* kept, not read */
+    const char *labels[16];     /* for lists of runs (pawl_filter) */
     pawl_caps budget;
 } pawl_run_info;
 
-/* Reading what is committed is no effect: one loader, given by the state's owner, may be
- * asked while a step is fed. What `entry` hands out lives until `entry` is called again, what `blob` does until `blob` is. */
+/* Reads stored bytes for a state: of old entries, and of blobs. The owner of the state provides it; the kernel calls it on the owner's thread, also during
+ * a feed, because reading what is stored is no effect. Bytes from `entry` must stay valid until `entry` is called again, those from `blob` until `blob`
+ * is. Both return PAWL_OK, or a code below 0 with a text in err. */
 typedef struct pawl_loader {
-    /* The bytes of entry `seq` (seq >= 1) as pawl_entry_bytes gave them, and of the task records that
-     * it closes, each followed by a newline, in the order they were stored. PAWL_GONE when pruned. */
+    /* Sets *entry to the bytes of entry `seq` (from 1), without a newline, and *records to the task records that it closes, each followed by a newline,
+     * in the order in which they were stored. PAWL_GONE: pruned. */
     pawl_code (*entry)(void *ctx, uint64_t seq, pawl_bytes *entry, pawl_bytes *records, pawl_err *err);
-    /* The bytes of the blob whose SHA-256 is `digest` (64 hex digits). */
+    /* Sets *bytes to the blob with this SHA-256 (64 hex digits). */
     pawl_code (*blob)(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err);
     void *ctx;
 } pawl_loader;
 
 typedef enum pawl_state_flags {
-    PAWL_NO_JOURNAL = 1     /* keep no bytes and no hashes: for runs that need not outlive the process */
+    PAWL_NO_JOURNAL = 1     /* makes no bytes and no hashes: for runs that end with the process */
 } pawl_state_flags;
 
-/* A new run of `m`: state at its base, status submitted; feed PAWL_EV_START. The machine is
- * not kept. `alloc` may be NULL (malloc). PAWL_INVALID names what is wrong in `info`. */
+/* Creates a run of `m`: *state is to be freed, its status is submitted, and PAWL_EV_START is the event to feed. `m` is not kept. `flags`: of
+ * pawl_state_flags, or 0. `alloc` may be NULL: malloc. PAWL_INVALID: err says what is wrong in `info`. PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_new(const pawl_machine *m, const pawl_run_info *info, unsigned flags,
                                                 const pawl_alloc *alloc, pawl_state **state, pawl_err *err);
-/* The same from bytes: the base, and the latest snapshot or {0}. Feed it the tail with
- * pawl_apply. `loader` may be NULL when the snapshot has no references. PAWL_CORRUPT: damaged bytes. */
+/* Loads a run from its base and its newest snapshot, or {0} for none; then apply the entries and records after it (pawl_entry_read, pawl_apply). *state is
+ * to be freed. `loader` is copied; it may be NULL when the snapshot refers to no entries and the journal has no blobs. PAWL_CORRUPT: damaged bytes;
+ * PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_load(pawl_bytes base, pawl_bytes snapshot, const pawl_loader *loader,
                                                  const pawl_alloc *alloc, pawl_state **state, pawl_err *err);
-PAWL_API void pawl_state_free(pawl_state *st);
-PAWL_API void pawl_state_loader(pawl_state *st, const pawl_loader *loader); /* copied; NULL: none */
+PAWL_API void pawl_state_free(pawl_state *st);  /* NULL: does nothing */
+PAWL_API void pawl_state_loader(pawl_state *st, const pawl_loader *loader); /* replaces its loader by a copy of this; NULL: none */
 
-/* The bytes of the base: what a journal begins with. Live as long as the state. {0} with PAWL_NO_JOURNAL. */
+/* The bytes of its base, the first line of its journal, without a newline. Valid as long as the state, as are the texts below. {0} with PAWL_NO_JOURNAL. */
 PAWL_API pawl_bytes pawl_state_base(const pawl_state *st);
-PAWL_API const char *pawl_state_run(const pawl_state *st);      /* "essay-1" */
+PAWL_API const char *pawl_state_run(const pawl_state *st);      /* its id, "essay-1" */
 PAWL_API uint64_t pawl_state_life(const pawl_state *st);
-PAWL_API const char *pawl_state_machine(const pawl_state *st, uint32_t *version); /* its name */
-/* Whether `m` is that machine, by name, version and hash; else it has to be adopted before it is fed (F5). */
+PAWL_API const char *pawl_state_machine(const pawl_state *st, uint32_t *version); /* the name of its machine; *version (may be NULL) */
+/* Whether `m` is the machine of the run, by name, version and hash. If not, feed PAWL_EV_ADOPT with `m` before any other event (F5). */
 PAWL_API bool pawl_state_under(const pawl_state *st, const pawl_machine *m);
-PAWL_API uint64_t pawl_state_seq(const pawl_state *st);         /* of the newest entry; the base's at first */
-PAWL_API int64_t pawl_state_time_ms(const pawl_state *st);      /* of the newest entry */
-PAWL_API uint64_t pawl_state_turn(const pawl_state *st);        /* 1, 2, ... (G13) */
-PAWL_API uint64_t pawl_state_steps(const pawl_state *st);       /* supersteps taken in this turn */
-PAWL_API uint64_t pawl_state_ignored(const pawl_state *st);     /* events ignored since it was loaded */
+PAWL_API uint64_t pawl_state_seq(const pawl_state *st);         /* of the newest entry; at first that of the base */
+PAWL_API int64_t pawl_state_time_ms(const pawl_state *st);      /* the time of the newest entry */
+PAWL_API uint64_t pawl_state_turn(const pawl_state *st);        /* from 1; each input of a graph with turns begins the next (G13) */
+PAWL_API uint64_t pawl_state_steps(const pawl_state *st);       /* supersteps in this turn so far */
+PAWL_API uint64_t pawl_state_ignored(const pawl_state *st);     /* events that were ignored since it was created or loaded */
 PAWL_API pawl_status pawl_state_status(const pawl_state *st);
-/* The record that it was begun with. Its texts live in `step` until it is used again, or as long as the state. PAWL_INVALID with
- * PAWL_NO_JOURNAL. */
+/* Sets *info to the record with which the run was created. Its texts are valid until `step` is used again. PAWL_INVALID with PAWL_NO_JOURNAL;
+ * PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_info(const pawl_state *st, pawl_step *step, pawl_run_info *info, pawl_err *err);
-/* What to do next: PAWL_OK feed a tick, PENDING, INTERRUPTED or HALTED. */
+/* What the run needs next, as pawl_feed returns it: PAWL_OK (a tick), PAWL_PENDING, PAWL_INTERRUPTED or PAWL_HALTED. */
 PAWL_API pawl_code pawl_state_next(const pawl_state *st);
-typedef struct pawl_spent {
-    pawl_caps caps;
+typedef struct pawl_spent {       /* the balance of a budget */
+    pawl_caps caps;               /* the limits */
     pawl_cost used;
-    pawl_cost reserved;           /* for what is open, and for what was given up while it may have happened */
-    int64_t since_ms;             /* when its time began; 0: it has not */
-    bool overdraft;               /* a bill was above what was reserved for it: nothing leaves before its budget is changed */
+    pawl_cost reserved;           /* by open commands, and by those that were given up and may have happened */
+    int64_t since_ms;             /* when its time began, ms since 1970; 0: not yet */
+    bool overdraft;               /* a command cost more than it had reserved: no other is made until the budget is changed */
 } pawl_spent;
-/* used + reserved are never above a cap, unless there was an overdraft. Caps are changed by an update of Pawl's own channel @budget, or by one that
- * comes with a reopen: {"@budget":{"calls":200}}; 0 takes a cap away. False: it has no budget. */
+/* Sets *spent to the balance of the run's budget. False: the run has none, and *spent is all 0. Used and reserved together never exceed a limit, unless
+ * there was an overdraft. An update (or that of a reopen) of the channel @budget changes limits: {"@budget":{"calls":200}} that of calls, the others stay;
+ * 0: no limit. */
 PAWL_API bool pawl_state_spent(const pawl_state *st, pawl_spent *spent);
-/* Why a run failed, was rejected or missed its deadline, or will be when its inverses have run: {"code","text",..}; else NULL. */
+/* Why the run failed, was rejected or missed its deadline, or is about to while its inverses run: {"code","text"} and more. NULL: none of these. Lent
+ * until the state changes. */
 PAWL_API const pawl_value *pawl_state_reason(const pawl_state *st);
-/* The value of a channel, NULL when never written (or when loading failed: then the next feed
- * says why). Lent until the state changes. `channel` may be NULL: NULL. */
+/* The value of a channel. NULL: it has none, there is no such channel, `channel` is NULL, or the loader failed (pawl_state_json says why). Lent until the
+ * state changes. */
 PAWL_API const pawl_value *pawl_state_get(pawl_state *st, const char *channel);
-/* The value that an update has brought for it in the middle of a superstep, and that its end puts there; the newest, where several did.
- * NULL: none. Lent until the state changes. `channel` may be NULL: NULL. */
+/* The value that an update has for the channel, if it came while a superstep was open: it is written when that superstep closes. Of several the newest.
+ * NULL: there is none, or `channel` is NULL. Lent until the state changes. */
 PAWL_API const pawl_value *pawl_state_coming(pawl_state *st, const char *channel);
-/* All channels that have a value, as one object of canonical JSON text, for a person or a result.
- * Secrets appear by their name. The text lives in `step` until it is used again. NULL: see err. */
+/* All channels that have a value, as one object of canonical JSON; a secret as its reference ("env:TOKEN"). Valid until `step` is used again. NULL: see
+ * err, PAWL_NOMEM or a code of the loader. */
 PAWL_API const char *pawl_state_json(pawl_state *st, pawl_step *step, pawl_err *err);
-/* The tasks of the superstep that is next or open: "draft", or "worker:3", one by one; NULL after the last.
- * `at` (may be NULL) says how far it is: "ready", "open", "done", "failed". */
+/* The name of task `index` of the superstep that is open or next: "draft", or "worker:3" for the fourth task that was sent; NULL after the last. *at (may
+ * be NULL): "ready" (not begun), "open" (it has made commands), "done" or "failed". */
 PAWL_API const char *pawl_state_task(const pawl_state *st, size_t index, const char **at);
 
-/* The snapshot at this entry, to be stored as a cache; lives in `step` until it is used again. */
+/* Makes a snapshot of the state, to be stored as a cache. *bytes is valid until `step` is used again. PAWL_INVALID: task records came after the newest
+ * entry, or PAWL_NO_JOURNAL. PAWL_NOMEM, or a code of the loader. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_snapshot(pawl_state *st, pawl_step *step, pawl_bytes *bytes, pawl_err *err);
-/* Whether the tail now outweighs the last snapshot, and one should be taken (K7). */
+/* Whether a snapshot is worth its bytes now: the entries since the last one are larger than it and have at least 4 KiB (K7). */
 PAWL_API bool pawl_state_snapshot_due(const pawl_state *st);
 
-/* A new run that starts from this state (K10): its base holds the folded channels and the tasks that
- * are next; open commands and waits are issued anew, nothing else is inherited. At any entry of
- * a run: load it, apply up to that entry, fork. */
+/* Creates a run that starts from this state (K10): its base has the channels and the tasks that are next; open commands and waits are made anew, nothing
+ * else is inherited. To fork at an earlier entry, load the run, apply up to that entry, and fork. *fork is to be freed. PAWL_INVALID: `info` needs an id
+ * and a life, or PAWL_NO_JOURNAL. PAWL_NOMEM, or a code of the loader. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_fork(pawl_state *st, const pawl_run_info *info, pawl_step *step,
                                                  pawl_state **fork, pawl_err *err);
-/* A new run of `m` in the context of `from` (G13, K10): channels that `m` declares with `keep` begin with what they are in `from`;
- * nothing else ties the two together. Feed it PAWL_EV_START. */
+/* Creates a run of `m` in the context of the run `from` (G13, K10): channels that `m` declares with `keep` begin with their values in `from`; nothing else
+ * is shared. Feed it PAWL_EV_START. *state is to be freed. Errors as of pawl_state_new and pawl_state_snapshot. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_carry(pawl_state *from, const pawl_machine *m, const pawl_run_info *info,
                                                   pawl_step *step, pawl_state **state, pawl_err *err);
-/* A base at the newest entry, of the same run, that names the hash before it: what a pruned journal
- * begins with. Lives in `step` until it is used again. */
+/* Makes a base at the newest entry of this run, with the hash of that entry: the first line of its journal once what is before was deleted. *base is valid
+ * until `step` is used again. Errors as of pawl_state_snapshot. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_prune(pawl_state *st, pawl_step *step, pawl_bytes *base, pawl_err *err);
 
 #ifdef __cplusplus

@@ -8,59 +8,63 @@
 extern "C" {
 #endif
 
+/* An event. Which members a kind uses is in names.h; 0 or NULL: not given. All texts are lent for the call. */
 typedef struct pawl_event {
     pawl_event_kind kind;
-    pawl_outcome outcome;         /* of a receipt */
-    int64_t time_ms;              /* the machine's only clock; never goes back: an earlier one is taken as the last */
+    pawl_outcome outcome;         /* of a receipt: how the command ended */
+    int64_t time_ms;              /* ms since 1970: the only clock of the machine. One that is earlier than the newest entry's counts as that */
     const char *id;
     const char *name;
-    const char *by;               /* who, for answers, updates, cancel, reopen; NULL: not said */
-    const char *note;
-    const char *value;            /* JSON text, lent for the call; NULL: none */
-    size_t value_size;            /* 0: up to its NUL */
-    const char *update;           /* with an answer or a reopen: an object of channels, JSON text (W7); with a receipt: what the command has
-                                   * cost, {"calls","micros","tokens"}: what is left out cost what was reserved for it */
+    const char *by;               /* who sends it, for the journal */
+    const char *note;             /* why, for the journal */
+    const char *value;            /* JSON text */
+    size_t value_size;            /* bytes of value; 0: it ends in NUL */
+    const char *update;           /* JSON text. Of an answer or a reopen: an object of channels to write with it (W7). Of a receipt: the cost of the
+                                   * command, {"calls","micros","tokens"}; a member that is missing cost what was reserved for it */
 } pawl_event;
 
-/* `alloc` may be NULL. One per thread is enough: each feed forgets what the last one said. NULL: no memory. */
+/* Makes a step: the memory for the result of one call at a time. Each function that takes a step forgets what the last one left in it, so one step per
+ * thread is enough. `alloc` may be NULL: malloc. NULL: no memory. */
 PAWL_API pawl_step *pawl_step_new(const pawl_alloc *alloc);
-PAWL_API void pawl_step_free(pawl_step *s);
+PAWL_API void pawl_step_free(pawl_step *s);     /* NULL: does nothing */
 
-/* Feed one event. Reads the state, leaves it as it was. Returns how the step came out: PAWL_OK (feed a
- * tick next), PENDING, INTERRUPTED, HALTED; IGNORED, and then there is nothing to store; or below
- * 0, and then nothing happened: the event was wrong, memory or the loader failed, or the machine
- * contradicts the journal (PAWL_CORRUPT: park the run). A node that fails is no error of feed: the run fails. */
+/* Feeds one event to `m`, and leaves the result in `s`: an entry to store and then to apply. The state is read and not changed. Returns what comes after
+ * the step: PAWL_OK (feed a tick), PAWL_PENDING (commands are open), PAWL_INTERRUPTED (only waits are open), PAWL_HALTED (the run has ended); or
+ * PAWL_IGNORED: the event does not apply, and there is nothing to store. Below 0 nothing happened: PAWL_INVALID, the event is wrong; PAWL_CONFLICT, the
+ * run is of another machine, or of another version or hash and must adopt `m` first (PAWL_EV_ADOPT); PAWL_LIMIT; PAWL_NOMEM; a code of the loader; or
+ * PAWL_CORRUPT, the machine contradicts the journal. A node that fails is no error of this call: the step then says that the run failed. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_feed(const pawl_machine *m, pawl_state *st, const pawl_event *ev,
                                            pawl_step *s, pawl_err *err);
-/* Values whose canonical text has more than `limit` bytes stand apart from now on, in what is written down with `s`: entries,
- * snapshots and bases name them by the SHA-256 of that text (S5). 0, as at first: never. The state then needs a
- * loader that finds them, those of the last step too. A journal is verified with what stands apart in it, whatever the limit. */
+/* Sets the limit above which values become blobs (S5): entries, snapshots and bases that are written with `s` contain the SHA-256 of the canonical text
+ * of such a value instead of the value, if that text has more than `limit` bytes. 0, as at first: no blobs. With blobs a state needs a loader that finds
+ * them, those of the last step included. The limit is not stored; pawl_verify uses the blobs of the journal. NULL `s`: does nothing. */
 PAWL_API void pawl_step_blobs(pawl_step *s, size_t limit);
-/* What the last call with `s` set apart, one by one, each content once: store it with the entry, the snapshot or the base that names
- * it, unless it is there. `digest` (may be NULL): 64 hex digits. Lives in `s` until it is used again. {0} after the last. */
+/* The blob of number `index` that the last call with `s` made, each content once; {0} after the last. Store it together with the entry, snapshot or base,
+ * unless the run has that blob already. *digest (may be NULL): 64 hex digits. Both are valid until `s` is used again. */
 PAWL_API pawl_bytes pawl_step_blob(const pawl_step *s, size_t index, const char **digest);
-/* What the last feed on `s` adds to the journal, and its bytes; NULL and {0} when there is nothing.
- * They live in `s` until it is used again. */
+/* The entry or task record of the last feed on `s`, and its bytes, which are what to store, without a newline. NULL and {0} when it made none: the event
+ * was ignored or refused. With PAWL_NO_JOURNAL the bytes are {0}. Both are valid until `s` is used again. */
 PAWL_API pawl_entry *pawl_step_entry(pawl_step *s);
 PAWL_API pawl_bytes pawl_step_bytes(const pawl_step *s);
 
-/* Fold: the only way in which a state changes. Needs no machine. The entry must be the next one
- * (its seq, the hash before it) or a record of the open superstep: else PAWL_CORRUPT. Whole or not at all. */
+/* Folds an entry into the state: the only way in which a state changes (K6). No machine is needed. PAWL_CORRUPT: the entry is not the next one (by its
+ * seq and the hash before it), and not a task record of the open superstep. PAWL_NOMEM, or a code of the loader. On failure the state is unchanged. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_apply(pawl_state *st, pawl_entry *e, pawl_err *err);
 
-/* pawl_feed and pawl_apply at once, at the cost of one: what pawl_feed returns, and the state has moved on. For who keeps no
- * journal, and for an owner, such as the engine, who drops the state when the entry cannot be stored, before anybody saw it (G9). */
+/* pawl_feed and pawl_apply in one call, at the cost of one. Returns what pawl_feed returns. The state is then one entry ahead of the store: if the entry
+ * cannot be stored, the caller must free the state and load it again, before anybody saw it (G9). The engine does so. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_advance(const pawl_machine *m, pawl_state *st, const pawl_event *ev, pawl_step *s,
                                               pawl_err *err);
 
 /* ---- entries and task records as bytes (docs/INTERFACES.md) ---------------------------------------- */
 
-/* Read one entry or task record back. `step` lends its memory: the entry lives until `step` is used
- * again. Damaged or unknown bytes are PAWL_CORRUPT and say where. */
+/* Reads an entry or task record from its bytes, which are copied. *entry is owned by `step`, and valid until `step` is used again. PAWL_CORRUPT: the bytes
+ * are damaged or unknown, and err says where; PAWL_LIMIT: they are too many; PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_entry_read(pawl_bytes bytes, pawl_step *step, pawl_entry **entry, pawl_err *err);
-/* Put in what stands apart of an entry that was read: for who looks at its emissions and does not apply it. PAWL_IO: a blob cannot be
- * read now; what was not put in is null. */
+/* Loads the blobs of an entry that was read, by the loader of `st`, so that pawl_entry_emission returns whole values. For callers that do not apply the
+ * entry; pawl_apply does it itself. PAWL_IO and other codes of the loader: a blob cannot be read; its value is null. PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_entry_load(pawl_state *st, pawl_entry *e, pawl_err *err);
+/* Getters; what they return is valid as long as the entry. Of a task record the seq is 0. */
 PAWL_API pawl_bytes pawl_entry_bytes(const pawl_entry *e);
 PAWL_API bool pawl_entry_is_record(const pawl_entry *e);   /* a task record: no seq, no hash, no status */
 PAWL_API uint64_t pawl_entry_seq(const pawl_entry *e);
@@ -68,31 +72,34 @@ PAWL_API int64_t pawl_entry_time_ms(const pawl_entry *e);
 PAWL_API pawl_event_kind pawl_entry_kind(const pawl_entry *e);
 PAWL_API pawl_status pawl_entry_status(const pawl_entry *e);
 PAWL_API const char *pawl_entry_hash(const pawl_entry *e); /* 64 hex digits; "" of a record */
-/* What the step tells its readers: (name, value) pairs; NULL after the last. `node` may be NULL. */
+/* The value of emission `index` of the entry (pawl_emit), its name and the task that emitted it ("": the run itself); NULL after the last. `name` and
+ * `node` may be NULL. */
 PAWL_API const pawl_value *pawl_entry_emission(const pawl_entry *e, size_t index, const char **name, const char **node);
 
 /* ---- replay and verify (K5, K6) ----------------------------------------------------------------------- */
 
+/* How far a verification came. */
 typedef struct pawl_verdict {
-    uint64_t seq;                 /* the first entry where it shows; 0: the base */
-    uint64_t entries, records;    /* how many were good before it */
-    uint64_t folded;              /* of these: stretches of another machine, folded but not fed again */
+    uint64_t seq;                 /* when it failed: the first entry that is wrong; 0: the base */
+    uint64_t entries, records;    /* how many were good, or before that entry */
+    uint64_t folded;              /* how many of these are of another machine: folded, and not fed to `m` */
 } pawl_verdict;
 
-/* Fold a whole journal: the base, then lines of entries and task records as they were stored, each ending in
- * a newline. Stops after entry `upto` (0: the last). A torn last line is dropped (K8). */
+/* Folds a journal to a state, without a machine. `journal`: the base, then entries and task records in the order in which they were stored, each line
+ * ending in a newline; a last line without one is dropped (K8). Stops after entry `upto`; 0: folds all. *state is to be freed. PAWL_CORRUPT: a line is
+ * damaged or in the wrong place; PAWL_GONE: there is no entry `upto`, or it was pruned; PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_replay(pawl_bytes journal, uint64_t upto, const pawl_alloc *alloc,
                                              pawl_state **state, pawl_err *err);
-/* The same for one with blobs, which `loader` finds; it is asked on by the state. NULL: it has none. */
+/* The same for a journal with blobs. `loader` is copied into the state, which goes on using it; NULL: there are none. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_replay_with(pawl_bytes journal, uint64_t upto, const pawl_loader *loader, const pawl_alloc *alloc,
                                                   pawl_state **state, pawl_err *err);
-/* Fold it and feed every event again to `m`, comparing every byte. PAWL_OK: all the same. PAWL_CORRUPT: changed
- * bytes, or a machine that now answers differently; `v` says where, err what. Stretches of other machines are folded and
- * counted; PAWL_CONFLICT: all of it is, nothing was fed. PAWL_GONE: a body is erased, or a blob gone; from it on only the chain of
- * entries is checked, and holds. */
+/* Folds a journal, feeds every event to `m` again and compares every byte of the result. PAWL_OK: all are the same. PAWL_CORRUPT: bytes were changed, or
+ * the machine now answers differently; *v says where, err what. Parts of another machine (before an adoption) are folded and counted; PAWL_CONFLICT: all
+ * of the journal is of another machine. PAWL_GONE: a body was erased, or a blob is missing; after it only the hash chain is checked, and is intact.
+ * PAWL_INVALID: `m` or `v` is NULL. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_verify(const pawl_machine *m, pawl_bytes journal, const pawl_alloc *alloc,
                                              pawl_verdict *v, pawl_err *err);
-/* The same for one with blobs. PAWL_IO: one of them cannot be read now. */
+/* The same for a journal with blobs. PAWL_IO: a blob cannot be read now. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_verify_with(const pawl_machine *m, pawl_bytes journal, const pawl_loader *loader,
                                                   const pawl_alloc *alloc, pawl_verdict *v, pawl_err *err);
 
