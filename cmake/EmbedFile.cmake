@@ -1,4 +1,4 @@
-# Write OUTPUT, a C file in which the bytes of FILE are the text NAME, and NAME_size their number; HEADER declares both.
+# Writes OUTPUT, a C file that defines NAME, the bytes of FILE, and NAME_size, their number. HEADER declares both.
 file(READ ${FILE} hex HEX)
 string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "(char)0x\\1," hex "${hex}")

@@ -1,6 +1,6 @@
-# What Pawl stands on, as targets visible everywhere: pawl_deps::yyjson, pawl_deps::nettle and
+# The libraries that Pawl needs, as global targets: pawl_deps::yyjson, pawl_deps::nettle and
 # pawl_deps::sqlite3.
-# Used by the build and by the installed package. Sets PAWL_MISSING to what was not found,
+# Used by the build and by the installed package. Sets PAWL_MISSING to the names of those that were not found,
 # and PAWL_YYJSON_PC to ON when pkg-config knows yyjson.
 set(PAWL_MISSING "")
 
@@ -8,7 +8,7 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 
-# An imported target is seen only in its own folder unless it is made global.
+# An imported target is visible only in its own folder unless it is made global.
 macro(pawl_dependency name target)
     if(NOT TARGET pawl_deps::${name})
         add_library(pawl_deps::${name} INTERFACE IMPORTED GLOBAL)

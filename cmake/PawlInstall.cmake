@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: headers, both libraries, pawl.pc, the CMake package; and of the program, which is a component of
-# that name, itself, its manual, completions, examples and docs.
+# The files of `cmake --install`: headers, both libraries, pawl.pc, the CMake package; and, as the component `program`, the program with its
+# manual, completions, examples and docs.
 install(TARGETS pawl_static pawl_shared EXPORT pawl
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -14,7 +14,7 @@ write_basic_package_version_file(pawl-config-version.cmake COMPATIBILITY SameMin
 install(FILES ${PROJECT_BINARY_DIR}/pawl-config.cmake ${PROJECT_BINARY_DIR}/pawl-config-version.cmake
     cmake/PawlDependencies.cmake DESTINATION ${PAWL_CMAKE_DIR})
 
-# pawl.pc says where it is by where it lies, so that a tree can be moved after the build.
+# pawl.pc finds the prefix from its own position, so that an installed tree can be moved.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
     set(PAWL_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
     set(PAWL_PC_LIBDIR ${CMAKE_INSTALL_FULL_LIBDIR})
@@ -30,7 +30,7 @@ set(PAWL_PC_DL "")
 if(CMAKE_DL_LIBS)
     set(PAWL_PC_DL " -l${CMAKE_DL_LIBS}")
 endif()
-# Not by sqlite3.pc, which for --static asks for libraries that its package does not bring along (-lz, on Debian).
+# Not from sqlite3.pc: for --static it names libraries that its package does not depend on (-lz, on Debian).
 set(PAWL_PC_SQLITE ${PAWL_SQLITE_LDFLAGS})
 list(FILTER PAWL_PC_SQLITE EXCLUDE REGEX "^-L/usr/lib")
 if(NOT PAWL_PC_SQLITE)
@@ -58,7 +58,7 @@ if(PAWL_PROGRAM)
     if(PAWL_SAID AND PAWL_SCDOC)
         install(FILES ${PROJECT_BINARY_DIR}/pawl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
     endif()
-    # agent files with what they need, a plug-in's source among it; the examples of the library, in C too, are for its tree
+    # agent files with the files that they name, such as the source of a plug-in; examples in C stay in the source tree
     file(GLOB files CONFIGURE_DEPENDS LIST_DIRECTORIES OFF ${PROJECT_SOURCE_DIR}/examples/*)
     foreach(file IN LISTS files)
         set(plugin "")
@@ -69,7 +69,7 @@ if(PAWL_PROGRAM)
             install(FILES ${file} DESTINATION ${PAWL_SHARE}/pawl/examples COMPONENT program)
         endif()
     endforeach()
-    # what a plug-in includes; the names are the program's own
+    # the headers that a plug-in includes; the program itself exports the functions
     install(DIRECTORY include/pawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT program FILES_MATCHING PATTERN "*.h")
     install(DIRECTORY docs/ DESTINATION ${PAWL_SHARE}/doc/pawl COMPONENT program FILES_MATCHING PATTERN "*.md")
 endif()

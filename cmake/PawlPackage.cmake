@@ -1,4 +1,4 @@
-# A Debian package of the program: cmake --build build --target package. PawlPackageStage.cmake says what it carries.
+# A Debian package of the program: cmake --build build --target package. PawlPackageStage.cmake decides what it contains.
 if(CMAKE_VERSION VERSION_LESS 3.21) # before that dpkg-shlibdeps is not told where the package begins
     return()
 endif()
@@ -21,7 +21,7 @@ An agent file is a graph of nodes: commands, requests, expressions, questions.
 Each step is persisted in a SQLite file before its side effects run, so that a
 run can be resumed, answered, read, verified and forked at any step.")
 
-# The program alone: libraries and headers are for who builds.
+# The program alone: libraries and headers are installed from the sources.
 set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};pawl;program;/")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

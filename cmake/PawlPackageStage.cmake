@@ -1,9 +1,8 @@
-# The program is installed for a package: carry what this release lacks, say whose it is, and leave everything as Debian wants it.
+# Prepares the installed program for a Debian package: adds the libraries that this release lacks, with their licences, and sets dependencies and modes.
 #
-# A library that the program is linked to comes from a package. Where apt's archives have that package, the new one depends on it;
-# where they have not (it was taken from elsewhere), the library goes along, with its licence: in a folder so deep that CPack sees no
-# public library in it, for which it would add a call of ldconfig. Libraries that are opened
-# when they are needed are recommended, by the name that they have here.
+# Each library that the program is linked to belongs to a package. If the archives of apt have that package, ours depends on it. If not (it was
+# installed from elsewhere), ours contains the library and its licence, in a folder so deep that CPack does not take it for a public library and
+# adds no call of ldconfig. Libraries that are opened at run time are recommended, by the names that they have on this system.
 set(stage ${CPACK_TEMPORARY_INSTALL_DIRECTORY}${CPACK_PACKAGING_INSTALL_PREFIX})
 set(doc ${stage}/share/doc/pawl)
 
@@ -14,7 +13,7 @@ function(must_run)
     endif()
 endfunction()
 
-# The package that `path` came with; "": none. A merged /usr has two names for one file, and dpkg knows one.
+# The package that has the file `path`; "": none. With a merged /usr a file has two names, of which dpkg knows one.
 function(package_of path out)
     string(REGEX REPLACE "^/usr" "" bare "${path}")
     execute_process(COMMAND dpkg-query -S /usr${bare} ${bare} OUTPUT_VARIABLE said ERROR_QUIET)
@@ -22,7 +21,7 @@ function(package_of path out)
     set(${out} "${package}" PARENT_SCOPE)
 endfunction()
 
-# Whether the archives that this system installs from have `package`; where apt's lists are empty nobody knows, and it is not.
+# Whether the archives of this system have `package`. With empty lists of apt that is unknown, and counts as no.
 function(is_offered package out)
     execute_process(COMMAND apt-cache madison ${package} OUTPUT_VARIABLE said ERROR_QUIET)
     string(STRIP "${said}" said)
@@ -33,17 +32,17 @@ function(is_offered package out)
     endif()
 endfunction()
 
-# ---- what it carries ------------------------------------------------------------------
+# ---- libraries in the package ------------------------------------------------------------------
 
 set(carried "")
 file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${stage}/bin/pawl RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR lost)
 if(lost)
-    message(FATAL_ERROR "the program needs ${lost}, and nobody knows where that is")
+    message(FATAL_ERROR "the program needs ${lost}, which was not found")
 endif()
 foreach(library IN LISTS libraries)
     package_of(${library} package)
     if(NOT package)
-        message(FATAL_ERROR "${library} belongs to no package, so that nothing is known of its licence: install it as one")
+        message(FATAL_ERROR "${library} belongs to no package, so its licence is unknown: install it from a package")
     endif()
     is_offered(${package} offered)
     if(offered)
@@ -52,7 +51,7 @@ foreach(library IN LISTS libraries)
     get_filename_component(name ${library} NAME)
     file(REAL_PATH ${library} real)
     if(NOT EXISTS /usr/share/doc/${package}/copyright)
-        message(FATAL_ERROR "${name} is to go along, and its licence, /usr/share/doc/${package}/copyright, is not there")
+        message(FATAL_ERROR "${name} would be part of the package, but its licence, /usr/share/doc/${package}/copyright, is missing")
     endif()
     file(MAKE_DIRECTORY ${stage}/lib/pawl/carried)
     file(COPY_FILE ${real} ${stage}/lib/pawl/carried/${name})
@@ -64,7 +63,7 @@ if(NOT carried)
     file(RPATH_REMOVE FILE ${stage}/bin/pawl)
 endif()
 
-# ---- what is opened when it is needed ----------------------------------------------------
+# ---- libraries that are opened at run time ----------------------------------------------------
 
 set(recommended ca-certificates)
 list(TRANSFORM libraries REPLACE "/[^/]*$" "" OUTPUT_VARIABLE folders)
@@ -80,7 +79,7 @@ foreach(name libjq.so.1 libcurl.so.4)
 endforeach()
 list(JOIN recommended ", " CPACK_DEBIAN_PACKAGE_RECOMMENDS)
 
-# ---- as Debian wants it --------------------------------------------------------------------
+# ---- modes and files that Debian requires --------------------------------------------------------------------
 
 file(WRITE ${doc}/copyright "Pawl: ${CPACK_PACKAGE_DESCRIPTION_SUMMARY}.
 Copyright 2026 the contributors to Pawl.

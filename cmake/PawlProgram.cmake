@@ -14,7 +14,7 @@ endforeach()
 list(REMOVE_ITEM PAWL_PROGRAM_SOURCES ${PROJECT_SOURCE_DIR}/src/cli/main.c)
 set_source_files_properties(${PAWL_PROGRAM_SOURCES} ${PROJECT_SOURCE_DIR}/src/cli/main.c PROPERTIES COMPILE_DEFINITIONS _POSIX_C_SOURCE=200809L)
 
-# What `pawl schema` prints.
+# The schema that `pawl schema` prints.
 set(PAWL_SCHEMA ${PROJECT_SOURCE_DIR}/src/file/agent.schema.json)
 set(PAWL_SCHEMA_C ${PROJECT_BINARY_DIR}/agent_schema.c)
 add_custom_command(OUTPUT ${PAWL_SCHEMA_C} DEPENDS ${PAWL_SCHEMA} ${PROJECT_SOURCE_DIR}/cmake/EmbedFile.cmake
@@ -23,7 +23,7 @@ add_custom_command(OUTPUT ${PAWL_SCHEMA_C} DEPENDS ${PAWL_SCHEMA} ${PROJECT_SOUR
 
 add_library(pawl_program STATIC ${PAWL_PROGRAM_SOURCES} ${PAWL_SCHEMA_C})
 target_include_directories(pawl_program PRIVATE include src)
-# libjq is opened by the child that evaluates
+# not linked to libjq: the child process that evaluates expressions opens it
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/effect/jq/jq_child.c ${PROJECT_SOURCE_DIR}/src/effect/jq/jq_big.c APPEND PROPERTY INCLUDE_DIRECTORIES ${PAWL_JQ_INCLUDE})
 target_link_libraries(pawl_program PUBLIC PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads
     ${CMAKE_DL_LIBS} m)
@@ -31,13 +31,13 @@ pawl_flags(pawl_program)
 
 # All of the library, not only what the verbs call: a plug-in may call the rest.
 add_executable(pawl ${PROJECT_SOURCE_DIR}/src/cli/main.c $<TARGET_OBJECTS:pawl_program> $<TARGET_OBJECTS:pawl_objects>)
-# A package carries beside it what its release lacks: cmake/PawlPackage.cmake.
+# A package may contain libraries that its release lacks: cmake/PawlPackage.cmake.
 set_target_properties(pawl PROPERTIES ENABLE_EXPORTS ON INSTALL_RPATH "$ORIGIN/../lib/pawl/carried" BUILD_WITH_INSTALL_RPATH ON)
 target_include_directories(pawl PRIVATE include src)
 target_link_libraries(pawl PRIVATE PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads ${CMAKE_DL_LIBS} m)
 pawl_flags(pawl)
 
-# What the program says of itself: completions, and the manual where scdoc is there.
+# Completions, and the manual if scdoc is installed; the program prints both.
 set(PAWL_SAID "")
 if(NOT CMAKE_CROSSCOMPILING AND NOT PAWL_SANITIZE)
     find_program(PAWL_SCDOC scdoc)

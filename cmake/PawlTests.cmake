@@ -14,7 +14,7 @@ else()
     add_library(check INTERFACE)
 endif()
 
-# The contract of a store: what its tests share, and its tests for each store to be put through. Those are objects, since they add themselves.
+# The contract test of stores: shared code, and tests that run on each store. They are objects, because each test adds itself at the start.
 file(GLOB contract_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/store/contract_*.c)
 add_library(contract STATIC test/store/contract.c)
 add_library(contract_tests OBJECT ${contract_sources})
@@ -25,7 +25,7 @@ foreach(target contract contract_tests)
     pawl_flags(${target})
 endforeach()
 
-# The library once more, with rules that can be broken: for the one test that shows that the simulator finds them.
+# The library again, with rules that can be broken: for the test that shows that the simulator finds a broken rule.
 add_library(pawl_breakable STATIC EXCLUDE_FROM_ALL ${PAWL_SOURCES})
 add_dependencies(pawl_breakable pawl_inside_c)
 target_compile_definitions(pawl_breakable PRIVATE PAWL_BREAK)
@@ -46,7 +46,7 @@ function(pawl_test folder file library)
         endif()
         target_link_libraries(${target} PRIVATE contract)
     endif()
-    # check calls the library and the other way round never, so check comes first
+    # check comes first, because it calls the library and the library never calls it
     target_link_libraries(${target} PRIVATE check ${library} pawl_deps::yyjson pawl_deps::nettle Threads::Threads)
     target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L PAWL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
@@ -55,7 +55,7 @@ function(pawl_test folder file library)
     add_test(NAME ${folder}/${name} COMMAND ${target})
 endfunction()
 
-# Only these are worth a build with the thread sanitizer.
+# Only these tests have threads, and are built with the thread sanitizer.
 add_custom_target(threaded_tests)
 foreach(pattern unit/*.c trace/*.c fault/*.c agent/*_test.c effect/*_test.c host/*_test.c policy/*_test.c sim/*_test.c store/*_test.c)
     file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/${pattern})
@@ -72,7 +72,7 @@ foreach(pattern unit/*.c trace/*.c fault/*.c agent/*_test.c effect/*_test.c host
         endif()
         pawl_test(${folder} ${file} pawl_static)
         if(folder STREQUAL "effect" AND name MATCHES "^(command|command_stop|http|tls|sandbox|llm_anthropic|llm_fail|llm_openai)_test$")
-            # The same tests, with every job answered later: by the loop thread.
+            # The same tests again, with every job answered later by the loop thread.
             add_test(NAME ${folder}/${name}_later COMMAND ${CMAKE_COMMAND} -E env PAWL_TEST_LATER=1 $<TARGET_FILE:${folder}-${name}>)
         endif()
         if(folder STREQUAL "effect" OR folder STREQUAL "host" OR name MATCHES "^(engine|store|sqlite|stream|effect|peer)_")
@@ -118,7 +118,7 @@ if(PAWL_AMALGAMATION)
     add_library(pawl_amalgamation STATIC ${out}/pawl.c ${out}/pawl.h)
     target_link_libraries(pawl_amalgamation PRIVATE pawl_deps::yyjson)
     pawl_flags(pawl_amalgamation)
-    # the program around it, as far as it is asked for
+    # the function that the surrounding program must provide, for the tests
     add_library(host_sha256 STATIC test/tools/host_sha256.c)
     target_include_directories(host_sha256 PRIVATE ${out})
     target_link_libraries(host_sha256 PRIVATE pawl_deps::nettle)

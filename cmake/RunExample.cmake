@@ -1,5 +1,5 @@
 # Run PROGRAM in an empty FOLDER; it must exit with 0 and, where the file EXPECTED exists,
-# print to stdout exactly what stands in it. Prints one tally line, as every test does.
+# print to stdout exactly its content. Prints one tally line, as every test does.
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 execute_process(COMMAND ${PROGRAM} WORKING_DIRECTORY ${FOLDER} RESULT_VARIABLE code

@@ -28,7 +28,7 @@ function strip(line,    out, quote) {
     }
 }
 
-# Call each(name, before) for every `name(` in a stripped line; `before` is what stands left of it.
+# Call each(name, before) for every `name(` in a stripped line; `before` is the text to its left.
 function calls(line,    name, at, before) {
     before = ""
     while (match(line, /[A-Za-z_][A-Za-z0-9_]*[ \t]*\(/)) {
