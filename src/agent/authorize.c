@@ -4,6 +4,9 @@
  * start with all answers received so far. When rules or mode changed since an answer was given, the gate starts without answers and asks again:
  * an approval covers one call under one policy (W6). */
 #include "agent/agent.h"
+#include "kernel/frame.h"
+#include "kernel/spec.h"
+#include "kernel/state.h"
 
 /* ---- the gate's world --------------------------------------------------------------------------------- */
 

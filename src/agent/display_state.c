@@ -4,6 +4,8 @@
  * When two states that follow one another have no transition between them, `processing` is entered in between, and before it `idle` at the start
  * and after a turn that was done. */
 #include "agent/agent.h"
+#include "kernel/channel.h"
+#include "kernel/state.h"
 
 #define TO(s) SM_TO(PAWL_SHOWN_##s)
 const sm_row shown_rows[] = {

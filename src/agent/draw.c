@@ -1,6 +1,7 @@
 /* draw.c - pawl_agent_draw(): draws the tables of the agent. Pure; the result lives in the caller's step. */
 #include "agent/agent.h"
 #include "graph/graph.h"
+#include "kernel/step.h"
 
 static const char *at_of(const core_row *r)
 {

@@ -4,6 +4,9 @@
  * start with all answers, as the gate does. When the hooks change meanwhile, it starts without answers. An agent without hooks of a moment never
  * enters PHASE_LIFECYCLE, and its journal has nothing of it. */
 #include "agent/agent.h"
+#include "kernel/machine.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
 
 /* ---- which hooks there are --------------------------------------------------------------------------- */
 

@@ -2,6 +2,8 @@
  *
  * Called once for an agent, by its author or by the loader of agent files; pure. reduce.c has the behavior of the machine. */
 #include "agent/agent.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
 
 /* ---- made ---------------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* model_answer.c - repairs the answer of a model for the conversation: drops invalid blocks, and completes tool calls without an id, a name or an object as
  * input. Otherwise the provider would refuse the next request, and every later one. Called by turn.c; pure. */
 #include "agent/agent.h"
+#include "kernel/visit.h"
 
 static bool has_text(const pawl_value *block, const char *key)
 {

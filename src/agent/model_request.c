@@ -1,6 +1,7 @@
 /* model_request.c - builds requests to a model, by reference, so that the size of an entry does not grow with the conversation (K7). Called by turn.c and
  * compact.c; pure. */
 #include "agent/agent.h"
+#include "kernel/step.h"
 
 /* Pinned text follows @system. Packed in one call: a reference inside a value that is packed again would be lost. */
 const pawl_value *request_make(turn *t, const pawl_value *then)

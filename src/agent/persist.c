@@ -3,6 +3,8 @@
  * An event writes what it changed and nothing else (K7): whatever can grow during a turn is appended to, never written again as a whole. The keys
  * and names that are written here are stored in journals: never change them. */
 #include "agent/agent.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
 
 /* ---- how it stands ------------------------------------------------------------------------------------- */
 

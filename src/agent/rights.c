@@ -3,6 +3,9 @@
  * The parent sends @rights, a cap of the mode; the lowest cap that ever arrived counts, in whatever order caps arrive. It sends @law, its rules,
  * numbered by its entry; the newest count. Grants are only ever added. */
 #include "agent/agent.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
 
 /* ---- what children are called --------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* step_policies.c - see step_policies.h. The step owns the cache and frees it. */
 #include "agent/step_policies.h"
+#include "kernel/step.h"
 
 pawl_code step_policy(pawl_step *s, const pawl_value *rules, compiled_policy *out, pawl_err *err)
 {

@@ -3,7 +3,7 @@
 #ifndef AGENT_STEP_POLICIES_H
 #define AGENT_STEP_POLICIES_H
 
-#include "kernel/kernel.h"
+#include "pawl/kernel.h"
 #include "policy/policy_cache.h"
 
 /* The compiled rules and hooks of the run that `s` is fed for: `rules` with what its channel @grants allows. See policy_cache_get. */

@@ -5,6 +5,8 @@
  * when no text is left to truncate. Pinned messages and the user's messages of this turn are never truncated: the turn then ends with an error that
  * names the sizes. Called by compact.c; pure. */
 #include "agent/agent.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
 
 enum { CUT_LEAST = 2000 };      /* bytes that remain of each at least */
 

@@ -1,5 +1,6 @@
 /* turn.c - a turn from its input to its answer: performs the actions of the core. Its functions are steps and transitions, called by reduce.c; pure. */
 #include "agent/agent.h"
+#include "kernel/step.h"
 
 enum { TOKENS_MOST = 1000000000 };
 

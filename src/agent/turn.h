@@ -16,7 +16,6 @@
 #include "agent/states.h"
 #include "agent/step_policies.h"
 #include "flow/flow.h"
-#include "kernel/kernel.h"
 #include "pawl/agent.h"
 #include "policy/gate.h"
 

@@ -2,6 +2,9 @@
  *
  * Each function returns the value of a channel with the changes of this event. */
 #include "agent/agent.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
 
 /* ---- tools and texts ------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,8 @@
  *
  * Any thread that has the state. */
 #include "app/run_settings.h"
-#include "kernel/kernel.h"
+#include "kernel/list.h"
+#include "kernel/state.h"
 
 /* Updates during an open superstep are merged when it closes, except that Pawl's own channels count at once. */
 const pawl_value *kept_value(pawl_state *st, const char *name)

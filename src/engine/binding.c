@@ -6,6 +6,8 @@
  * Invariants: no two machines of an engine have one name; each handler has the class that every machine declares which declares its effect. */
 #include "engine/command/handler.h"
 #include "engine/scheduler/scheduler.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

@@ -9,7 +9,6 @@
 
 #include "effect/effect.h"
 #include "engine/run/owner.h"
-#include "kernel/kernel.h"
 #include "pawl/engine.h"
 #include "store/store.h"
 

@@ -1,5 +1,7 @@
 /* effect.c - declares effects of a flow's machine: class, retry, timeouts (E5). Called before the machine is used, on one thread. */
 #include "flow/flow.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #define FLOW_FLOW_H
 
 #include "graph/graph.h"
+#include "kernel/machine.h"
 #include "pawl/flow.h"
 
 typedef struct reducer_machine {

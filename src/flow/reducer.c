@@ -3,6 +3,20 @@
  * A reducer has no supersteps: each event is an entry, its commands are named by the entry's number, and the function runs once for each event. Called by
  * the kernel's step loop, inside the step's transaction. */
 #include "flow/flow.h"
+#include "kernel/budget_ask.h"
+#include "kernel/channel.h"
+#include "kernel/compensation.h"
+#include "kernel/cost.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
+#include "kernel/references.h"
+#include "kernel/spec.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
+#include "kernel/txn.h"
+#include "kernel/visit.h"
 
 #include <string.h>
 

@@ -1,5 +1,8 @@
 /* steps.c - a step table and linear steps, both built as graphs (F1, F2): a step is a node, its payload a channel. */
 #include "flow/flow.h"
+#include "kernel/spec.h"
+#include "kernel/step.h"
+#include "kernel/visit.h"
 
 #include <string.h>
 

@@ -2,6 +2,10 @@
  *
  * Called by the author of a graph, on one thread. The graph owns everything in its arena; after compile the machine owns the graph. */
 #include "graph/graph.h"
+#include "kernel/frame.h"
+#include "kernel/laps.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

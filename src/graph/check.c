@@ -1,5 +1,6 @@
 /* check.c - pawl_graph_check(): finds what can go wrong in a graph, each with a path that leads to it (K3, G1). Pure; the caller owns the report. */
 #include "graph/search.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  *
  * Called by the author of a graph, once, on one thread. Invariant: a graph with a fault becomes no machine. */
 #include "graph/graph.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

@@ -3,6 +3,11 @@
  * Of a run a picture shows only what its state has: the next tasks and the open calls, not the nodes that ran before. Text, Mermaid and DOT are
  * written from the same levels: a graph, its nodes in order, the edges of each, and the run's tasks there. Pure; the result lives in the step. */
 #include "graph/graph.h"
+#include "kernel/frame.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
 
 #include <string.h>
 

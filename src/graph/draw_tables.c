@@ -1,5 +1,7 @@
 /* draw_tables.c - draws Pawl's own state machines from their tables; helpers of all drawings. Pure. */
 #include "graph/graph.h"
+#include "kernel/frame.h"
+#include "kernel/step.h"
 
 const char draw_dot_head[] =
     "    labelloc=t fontname=\"Helvetica\" rankdir=TB\n"

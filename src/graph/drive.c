@@ -4,6 +4,13 @@
  * (E2): after an event that closes a superstep the next one is opened in the same step, and kept if it issues commands or waits. Otherwise the
  * opening is rolled back, and a tick makes it again, so an entry never has two whole supersteps. */
 #include "graph/graph.h"
+#include "kernel/events.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/spec.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
+#include "kernel/txn.h"
 
 #include <string.h>
 

@@ -2,6 +2,13 @@
  *
  * Called by drive.c for the run's own frame, inside the step's transaction. The supersteps of a subgraph are closed here, within its task. */
 #include "graph/graph.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
+#include "kernel/task_index.h"
+#include "kernel/txn.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* graph.c - queries of a compiled graph: the graph of a machine, of a path of subgraphs, and the targets of a node. Read only; any thread. */
 #include "graph/graph.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

@@ -5,7 +5,9 @@
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 
-#include "kernel/kernel.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/machine.h"
 #include "kernel/task_index.h"
 #include "pawl/graph.h"
 

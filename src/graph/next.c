@@ -3,6 +3,18 @@
  * Called by drive.c, frame_run.c and subgraph.c when a superstep closes or starts, inside the step's transaction. A plan changes nothing: the close item
  * that it fills in does, when it is folded. */
 #include "graph/graph.h"
+#include "kernel/channel.h"
+#include "kernel/fold.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/journal/base.h"
+#include "kernel/list.h"
+#include "kernel/machine.h"
+#include "kernel/references.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
+#include "kernel/txn.h"
+#include "kernel/visit.h"
 
 #include <string.h>
 

@@ -3,6 +3,16 @@
  * Called by frame_run.c and drive.c inside the step's transaction. Hooks, gates and the body number their commands with one counter, so a later pass
  * meets every answer at the same number. The verdict of a hook is a receipt: a replay does not ask the hook again. */
 #include "graph/graph.h"
+#include "kernel/channel.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/names.h"
+#include "kernel/node_api.h"
+#include "kernel/spec.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
+#include "kernel/txn.h"
+#include "kernel/visit.h"
 
 #include <string.h>
 

@@ -3,6 +3,12 @@
  * Called when a superstep closes, inside the step's transaction. The node is done and its writes are merged; the next tasks are made and start
  * when every such wait is answered. */
 #include "graph/graph.h"
+#include "kernel/fold.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/names.h"
+#include "kernel/spec.h"
+#include "kernel/step.h"
 
 #include <string.h>
 

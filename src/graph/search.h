@@ -3,6 +3,7 @@
 #define GRAPH_SEARCH_H
 
 #include "graph/graph.h"
+#include "kernel/machine.h"
 
 #define CHECK_NONE UINT32_MAX
 

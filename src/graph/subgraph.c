@@ -1,6 +1,14 @@
 /* subgraph.c - a graph as a node (G6): its own channels and tasks, entered and left like any node. Called by node_phases.c and frame_run.c inside the
  * step's transaction. */
 #include "graph/graph.h"
+#include "kernel/channel.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/machine.h"
+#include "kernel/node_api.h"
+#include "kernel/step.h"
+#include "kernel/txn.h"
+#include "kernel/visit.h"
 
 #include <string.h>
 

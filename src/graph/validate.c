@@ -1,5 +1,6 @@
 /* validate.c - checks the shape of a graph; each fault has the names involved and a path (G1). Called by compile.c and the check; pure. */
 #include "graph/graph.h"
+#include "kernel/machine.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * Called by the program and the host, on the thread of the store's handle; no lock, nothing is written. If the snapshot cannot be used, the whole
  * journal is folded instead. */
 #include "history/current_state.h"
+#include "kernel/state.h"
 
 static bool see_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {

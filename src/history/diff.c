@@ -5,6 +5,9 @@
  * difference. A fork has the facts of its origin up to its entry. Called by the program and by tests, on the thread of the store's handle; no lock,
  * nothing is written. */
 #include "history/history.h"
+#include "kernel/channel.h"
+#include "kernel/item.h"
+#include "kernel/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

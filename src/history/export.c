@@ -4,6 +4,7 @@
  * newest entry changed between the first and the last read, everything is read again, at most TRIES times. */
 #include "effect/effect.h"
 #include "history/history.h"
+#include "kernel/journal/replay.h"
 
 enum { TRIES = 16 };
 

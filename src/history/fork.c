@@ -5,6 +5,8 @@
 #include "engine/run/begin.h"
 #include "engine/run/run.h"
 #include "history/history.h"
+#include "kernel/journal/replay.h"
+#include "kernel/state.h"
 
 #include <string.h>
 

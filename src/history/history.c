@@ -3,6 +3,7 @@
  * Owns nothing between two calls. Called by the program, the host and tests, on their thread, with a store of that thread; no lock. Each call reads the
  * journal completely or from the requested entry, and changes nothing. */
 #include "history/history.h"
+#include "kernel/journal/replay.h"
 
 /* ---- looking back ------------------------------------------------------------------------------ */
 

@@ -2,7 +2,6 @@
 #ifndef ENGINE_HISTORY_H
 #define ENGINE_HISTORY_H
 
-#include "kernel/kernel.h"
 #include "pawl/history.h"
 #include "store/store.h"
 

@@ -5,6 +5,11 @@
 #include "engine/engine.h"
 #include "history/history.h"
 #include "engine/run/owner.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
+#include "kernel/journal/replay.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
 
 #include <stdlib.h>
 

@@ -4,6 +4,9 @@
  * issues it to its receipt. */
 #include "effect/llm/llm.h"
 #include "history/history.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
+#include "kernel/state.h"
 
 typedef struct recorded_call {          /* an open command */
     const char *id;             /* without the run */

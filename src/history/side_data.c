@@ -2,6 +2,10 @@
  *
  * Called by the other files of this folder, on their caller's thread; no lock of its own. Lists are in the caller's arena. */
 #include "history/history.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
+#include "kernel/state.h"
 
 /* ---- blobs ------------------------------------------------------------------------------------ */
 

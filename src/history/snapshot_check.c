@@ -3,6 +3,7 @@
  * Owns nothing between calls. Called by pawl_history_verify, on the thread that uses the store's handle. The snapshot is loaded as an engine loads it,
  * the journal is folded up to the same entry, and both states are written out completely: the bytes must be equal. */
 #include "history/history.h"
+#include "kernel/journal/replay.h"
 
 typedef struct entry_finder {       /* finds entries in the text of a journal; they are usually requested in order */
     pawl_bytes journal;

@@ -4,6 +4,8 @@
  * a store handle, under h->lock if that is the engine's. */
 #include "engine/run/begin.h"
 #include "host/host.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,6 +4,8 @@
 #include "host/open_questions.h"
 #include "engine/child/child.h"
 #include "history/current_state.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
 
 #include <stdio.h>
 #include <string.h>

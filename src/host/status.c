@@ -5,6 +5,7 @@
 #include "host/host.h"
 #include "history/current_state.h"
 #include "engine/run/owner.h"
+#include "kernel/step.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * person may. Where no values lead along the path the machine goes elsewhere, and that is reported. Owns the state that it drives, and frees it.
  * Called by `pawl prove` and tests; pure, one thread. */
 #include "file/run/permission.h"
+#include "kernel/state.h"
 #include "proof/prove.h"
-#include "kernel/kernel.h"
 
 enum { REPLAY_STEPS_MAX = 100000 };
 

@@ -2,6 +2,13 @@
  *
  * Owns nothing. Called by oracle.c for each line before it is folded, by store.c for each verb, and by remote.c for each attempt; on the thread of
  * pawl_sim. Everything is checked against durable data, never against what an engine remembers. */
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
+#include "kernel/spec.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
 #include "sim/sim.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* client.c - the clients: start runs, answer, signal and cancel, through any worker, and try again after a failure.
  *
  * Called by workers.c for a turn, on the thread of pawl_sim. */
+#include "kernel/names.h"
 #include "sim/sim.h"
 
 #include <string.h>

@@ -2,6 +2,9 @@
  *
  * Owns nothing. Called by judge.c, on the thread of pawl_sim. It reads the structs of both states, because the code that writes snapshots would omit the
  * same thing from both. Caches, allocation and the position of blobs are not part of a state. */
+#include "kernel/frame.h"
+#include "kernel/list.h"
+#include "kernel/state.h"
 #include "sim/sim.h"
 
 #include <string.h>

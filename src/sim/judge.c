@@ -1,6 +1,7 @@
 /* judge.c - checks of a whole run: when a snapshot is stored, and at the end of a world.
  *
  * Owns nothing. Called by the store's handle and by sim.c, on the thread of pawl_sim. */
+#include "kernel/state.h"
 #include "sim/sim.h"
 
 #include <stdlib.h>

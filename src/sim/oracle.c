@@ -2,6 +2,12 @@
  *
  * Owns the folded states and the commands of all runs. Called by store.c after each write, and by writes.c after a power cut; on the thread of pawl_sim.
  * A line is checked before it is folded, against the state before it. */
+#include "kernel/compensation.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
+#include "kernel/machine.h"
+#include "kernel/state.h"
 #include "sim/sim.h"
 
 #include <stdlib.h>

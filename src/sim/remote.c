@@ -4,6 +4,10 @@
  * done stays done, whatever happens to the worker. */
 #include "engine/child/child.h"
 #include "engine/run/run.h"
+#include "kernel/compensation.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
 #include "sim/sim.h"
 
 #include <stdio.h>

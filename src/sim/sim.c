@@ -1,6 +1,8 @@
 /* sim.c - runs the world of a seed: first without faults, so that the expected end is known, then with faults.
  *
  * Called by pawl_sim(); everything is on its thread. */
+#include "kernel/machine.h"
+#include "kernel/names.h"
 #include "sim/sim.h"
 
 #include <stdlib.h>

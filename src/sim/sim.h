@@ -6,12 +6,13 @@
  * run is held (checks.c, judge.c). Clients begin runs, answer, signal and cancel (client.c, answers.c). Where agents are simulated, models,
  * tools and people are chance (model.c, schema_values.c), and more is held against them (agents.c, rules.c).
  *
- * All of it is one thread's: nothing here locks. Arrows between the files point one way: sim.c, workers.c, client.c and remote.c, store.c,
- * judge.c, fairness.c, oracle.c, checks.c, points.c, world.c. */
+ * One thread, no lock. Calls go one way: sim.c, workers.c, client.c and remote.c, store.c, judge.c, fairness.c, oracle.c, checks.c, points.c, world.c. */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
 #include "engine/engine.h"
+#include "kernel/item.h"
+#include "kernel/names.h"
 #include "pawl/sim.h"
 #include "sim/promises.h"
 

@@ -2,6 +2,7 @@
  *
  * Owns the trace and the list of effects. Called by all files of the simulator, on the thread of pawl_sim. After the first failure every worker is dead
  * and no further failure is recorded. */
+#include "kernel/names.h"
 #include "sim/sim.h"
 
 #include <assert.h>

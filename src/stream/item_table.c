@@ -2,6 +2,7 @@
  *
  * Owns open_item. Called by items.c and items_agent.c only, on the thread of the reader; no lock. An item that has ended keeps its texts until the next
  * place, because changes refer to them. Invariants I1 to I3 of projection.h are asserted here. */
+#include "base/sm.h"
 #include "stream/projection.h"
 
 #include <stdio.h>

@@ -4,6 +4,11 @@
  * lock, no store, no clock. Each place has at least one change, whose JSON is that of the place (`head`); the end of an entry has one only if the status
  * changed. A reference to something that was never seen, in a pruned or damaged journal, becomes a change of the run. */
 #include "engine/child/child.h"
+#include "kernel/compensation.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
 #include "stream/projection.h"
 
 #include <stdio.h>

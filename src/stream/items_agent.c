@@ -2,6 +2,7 @@
  *
  * Called by items.c for the puts and emissions of a reducer, and at the end of each entry; on the reader's thread, without a lock. The names of
  * channels, members and emissions are those that src/agent stores (persist.c, display_state.c): they never change. Any other emission is an artifact. */
+#include "kernel/item.h"
 #include "stream/projection.h"
 
 static const char *text_in(const pawl_value *v, const char *key)

@@ -2,6 +2,8 @@
  *
  * Owns pawl_items: a pawl_stream, the projection, and the position among its changes. Called by the readers of a run, each on its own thread; only
  * pawl_items_stop() on any. Locks are those of the stream. Invariant: everything before the cursor was projected, and was skipped or returned once. */
+#include "kernel/item.h"
+#include "kernel/names.h"
 #include "stream/projection.h"
 #include "stream/stream.h"
 

@@ -8,6 +8,8 @@
 #ifndef STREAM_PROJECTION_H
 #define STREAM_PROJECTION_H
 
+#include "base/sm.h"
+#include "kernel/item.h"
 #include "pawl/items.h"
 #include "stream/walk.h"
 

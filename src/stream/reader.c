@@ -3,6 +3,7 @@
  * Owns pawl_stream. Called by readers (host, cli, items_reader.c), on the reader's own thread; pawl_stream_stop() on any. The ring's lock protects the
  * reader's link in it, the engine's lock a store that is not lent; neither is taken under the other. Invariant: everything before w.at was returned or
  * skipped, so no durable event comes twice. */
+#include "kernel/names.h"
 #include "stream/stream.h"
 #include "effect/effect.h"
 

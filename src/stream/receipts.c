@@ -2,6 +2,9 @@
  *
  * Owns the kept receipts of a line_walk. Called by walk.c for each line that is read, by stream_events.c and items.c for each value that is wanted. No
  * lock: a line_walk belongs to its reader's thread. Receipts are kept from their line until the superstep closes. */
+#include "kernel/compensation.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
 #include "stream/walk.h"
 
 #include <stdlib.h>

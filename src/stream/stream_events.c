@@ -2,6 +2,9 @@
  *
  * Called by reader.c for streams and by items_reader.c for the JSON of a change. Pure. No lock: a line_walk belongs to one thread. Results are in the
  * walk's arena and buffers until the next event. */
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
 #include "stream/stream.h"
 
 #include <stdlib.h>

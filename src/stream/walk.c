@@ -3,6 +3,7 @@
  *
  * Called by the readers (reader.c) and by those that project a journal without a store. Pure: time and store are the caller's. No lock: a line_walk
  * belongs to one thread. Invariant: from line_begin() to the last line_next() of a line, entry is set and `part` tells the current place. */
+#include "kernel/item.h"
 #include "stream/walk.h"
 
 #include <string.h>

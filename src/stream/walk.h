@@ -6,6 +6,7 @@
 #define STREAM_WALK_H
 
 #include "engine/run/stream_ring.h"
+#include "kernel/item.h"
 #include "pawl/stream.h"
 
 enum { CURSOR_BYTES = 48 };

@@ -1,5 +1,6 @@
 /* permission_test.c - may its tools be used: rules, hooks, the mode and a person, under an agent (P2, P4, P6, W3, W6, A3). */
 #include "agenting.h"
+#include "kernel/step.h"
 
 static void asks(world *w, const char *input, const char *calls)
 {

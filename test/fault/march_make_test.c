@@ -1,6 +1,7 @@
 /* march_make_test.c - the fault march through what is made and unmade: machines, reports, runs, loading, replay and verify. Each
  * allocation fails once: there is the whole, or nothing, and nothing is left behind. */
 #include "graph/graph.h"
+#include "kernel/state.h"
 #include "lib/scene_machines.h"
 #include "lib/story.h"
 

@@ -1,7 +1,7 @@
 /* prove_random_test.c - what is proved of random files, held against runs of the real kernel in every way that they may go: every route, every
  * answer, every failure, every word of a hook, every switch of the mode, up to a bound. What a proof finds is driven as well. */
 #include "file/proved.h"
-#include "kernel/kernel.h"
+#include "kernel/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

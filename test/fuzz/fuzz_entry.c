@@ -1,6 +1,7 @@
 /* fuzz_entry.c - any bytes as an entry or a task record: refused with words, and then nothing has happened; or taken
  * (K1, K8). The first byte says where the run stands that it is applied to. */
 #include "fuzz/fuzz_run.h"
+#include "kernel/state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

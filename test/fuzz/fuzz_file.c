@@ -1,7 +1,6 @@
 /* fuzz_file.c - any text as an agent file: refused with words, or a machine; which then runs a few steps, whatever its effects come to. The
  * files that it may name are given. */
 #include "file/reader.h"
-#include "kernel/kernel.h"
 
 #include <stdlib.h>
 #include <string.h>

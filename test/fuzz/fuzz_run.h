@@ -3,7 +3,8 @@
 #ifndef TEST_FUZZ_FUZZ_RUN_H
 #define TEST_FUZZ_FUZZ_RUN_H
 
-#include "kernel/kernel.h"
+#include "kernel/journal/blobs.h"
+#include "kernel/names.h"
 #include "pawl/graph.h"
 
 #include <stdio.h>

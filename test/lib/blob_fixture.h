@@ -6,8 +6,9 @@
 #ifndef TEST_LIB_BAG_H
 #define TEST_LIB_BAG_H
 
+#include "base/base.h"
 #include "check.h"
-#include "kernel/kernel.h"
+#include "pawl/kernel.h"
 
 typedef struct bag_blob { char digest[HASH_HEX + 1]; char *data; size_t size; } bag_blob;
 typedef struct bag {

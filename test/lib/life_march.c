@@ -1,7 +1,7 @@
 /* life_march.c - a run from its start to a fork, with each allocation refused once. */
+#include "kernel/state.h"
 #include "lib/life_march.h"
 
-#include "kernel/kernel.h"
 #include "lib/check.h"
 #include "lib/heap.h"
 

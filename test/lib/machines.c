@@ -1,4 +1,5 @@
 /* machines.c - see machines.h: parses a script and runs it as a node. Nothing is global; one thread. */
+#include "base/base.h"
 #include "machines.h"
 
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #ifndef TEST_LIB_SCENES_H
 #define TEST_LIB_SCENES_H
 
+#include "kernel/names.h"
 #include "world.h"
 
 typedef struct move {

@@ -1,4 +1,6 @@
 /* story.c - see story.h: a scene with a state for each attempt. Owns the journal and the states; one thread. */
+#include "kernel/state.h"
+#include "kernel/step.h"
 #include "story.h"
 
 #include <stdlib.h>

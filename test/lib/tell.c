@@ -1,4 +1,5 @@
 /* tell.c - see tell.h: runs a plot three times, and compares the journals. */
+#include "kernel/state.h"
 #include "tell.h"
 
 #include <stdlib.h>

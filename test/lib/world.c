@@ -1,4 +1,10 @@
 /* world.c - see world.h. Owns machine, state, journal and trace of one run; one thread. Invariants checked after each step: K2, K5, K6, K8. */
+#include "kernel/channel.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
 #include "world.h"
 
 #include <stdio.h>

@@ -13,10 +13,10 @@
 #ifndef TEST_LIB_WORLD_H
 #define TEST_LIB_WORLD_H
 
+#include "base/base.h"
 #include "blob_fixture.h"
 #include "check.h"
 #include "heap.h"
-#include "kernel/kernel.h"
 #include "pawl/flow.h"
 #include "pawl/graph.h"
 

@@ -1,7 +1,9 @@
 /* agent_law_test.c - agents in trouble, and the law that holds at every entry of theirs: no more is spent than was allowed, in the whole tree of
  * runs (A8), and what a person has to be asked for runs after a yes to just that, once (P1, P2, W6). Their models fail, are cut off, call
  * what is not there, with arguments that are none, under ids that were there before; rules, modes and budgets change; and people interrupt. */
-#include "kernel/kernel.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
 #include "lib/check.h"
 #include "pawl/agent.h"
 #include "pawl/sim.h"

@@ -3,6 +3,9 @@
  * In the kernel's run answers arrive in any order, some of them twice; it crashes between any two events, and is loaded from
  * the base or from a snapshot. None of that may show. `--seed N` plays the graph of seed N alone, and prints it if it fails.
  * Every FULLY_CHECKED-th graph has all invariants of the test world checked after every step (K2, K6). */
+#include "kernel/frame.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
 #include "sim/machine.h"
 #include "sim/reference.h"
 

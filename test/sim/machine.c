@@ -1,4 +1,6 @@
 /* machine.c - nodes that run a random program, the graph around them, and a world that answers. */
+#include "kernel/channel.h"
+#include "kernel/frame.h"
 #include "sim/machine.h"
 
 #include <stdlib.h>

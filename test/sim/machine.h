@@ -6,6 +6,8 @@
 #ifndef TEST_SIM_MACHINE_H
 #define TEST_SIM_MACHINE_H
 
+#include "kernel/frame.h"
+#include "kernel/names.h"
 #include "lib/world.h"
 #include "sim/generate.h"
 

@@ -6,6 +6,9 @@
  *   ONE     all arrive at the same instant
  *   PLACE   the first to arrive has the first time, and so on: then records hold other times, so their digest differs,
  *           and every hash of the chain; nothing else may */
+#include "kernel/names.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
 #include "lib/machines.h"
 #include "sim/machine.h"
 

@@ -2,6 +2,7 @@
  *
  * What a reader is told, put together over all its lives, must be the part behind its cursor, of its kinds, of the list that the
  * finished store gives to one who comes last. */
+#include "kernel/step.h"
 #include "lib/item_list.h"
 #include "pawl/engine.h"
 #include "pawl/stream.h"

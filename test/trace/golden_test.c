@@ -1,5 +1,6 @@
 /* golden_test.c - results that others published, got here: the essay with a person in it, its calls counted through every
  * crash; and the small graphs of a superstep engine's book. */
+#include "kernel/names.h"
 #include "lib/machines.h"
 
 #include <stdio.h>

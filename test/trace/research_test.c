@@ -1,4 +1,5 @@
 /* research_test.c - the research loop of three forms has one trace, also when it is killed (F3). */
+#include "kernel/state.h"
 #include "lib/world.h"
 
 #include <stdio.h>

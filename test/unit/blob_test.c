@@ -1,4 +1,5 @@
 /* blob_test.c - what is larger than a limit stands apart, once by content, and nothing else changes by it (S5, K7, K10). */
+#include "kernel/state.h"
 #include "lib/machines.h"
 #include "lib/scenes.h"
 

@@ -1,4 +1,6 @@
 /* budget_test.c - what a run may spend (A8): reserved before, settled after, never above a cap, whatever happens in between. */
+#include "kernel/cost.h"
+#include "kernel/state.h"
 #include "lib/life_march.h"
 #include "lib/machines.h"
 

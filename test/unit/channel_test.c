@@ -1,6 +1,7 @@
 /* channel_test.c - the merge rules of K3, one small run for each fact.
  *
  * A plan is supersteps, " / " between them; in each the tasks a, b, c, " & " between them; each a script of machines.h. */
+#include "base/base.h"
 #include "lib/machines.h"
 
 #include <stdio.h>

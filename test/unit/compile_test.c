@@ -1,5 +1,6 @@
 /* compile_test.c - what compile refuses (G1), and what it makes of a graph (F5); findings_test.c has the rest. */
 #include "graph/graph.h"
+#include "kernel/machine.h"
 #include "lib/check.h"
 #include "lib/plain_graph.h"
 

@@ -1,5 +1,7 @@
 /* damage_test.c - single bytes of what is stored are changed, one after another: what is loaded is the same, or it is
  * refused in words. Journals are torn at every byte. Never a crash, never another state (K5, K8). */
+#include "kernel/state.h"
+#include "kernel/step.h"
 #include "lib/scenes.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* draw_test.c - the picture, in all three formats, of a graph, of a run in it, and of Pawl's own tables (G12). */
-#include "kernel/kernel.h"
+#include "kernel/machine.h"
 #include "lib/check.h"
 #include "lib/heap.h"
 #include "pawl/graph.h"

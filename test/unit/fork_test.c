@@ -1,4 +1,5 @@
 /* fork_test.c - a fork issues what was open again, under its own ids; what must not happen twice it asks about first (K10). */
+#include "base/base.h"
 #include "lib/machines.h"
 #include "lib/world.h"
 

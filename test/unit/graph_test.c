@@ -1,4 +1,5 @@
 /* graph_test.c - supersteps and edges: what runs together, what it sees, in which order it merges, and where it leads (G2, G3). */
+#include "kernel/names.h"
 #include "lib/machines.h"
 
 #include <stdio.h>

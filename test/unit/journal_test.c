@@ -1,4 +1,5 @@
 /* journal_test.c - what a journal promises: its chain (K5), its folds (K6), and that nothing is lost or half seen (K8). */
+#include "kernel/state.h"
 #include "lib/machines.h"
 #include "lib/scenes.h"
 

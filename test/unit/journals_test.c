@@ -1,6 +1,7 @@
 /* journals_test.c - journals as a version wrote them are read, folded and verified for ever, byte for byte.
  *
  *     journals_test --write DIR       writes them again: only before the version is out */
+#include "kernel/state.h"
 #include "lib/scenes.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* many_test.c - frames with so many tasks, and channels with so many members, that they are found by an index: everything comes out as it does
  * without. The world checks after each event that feeding changed nothing, and that a state loaded again is the same. */
+#include "kernel/frame.h"
+#include "kernel/step.h"
 #include "lib/world.h"
 
 #include "kernel/task_index.h"

@@ -1,5 +1,7 @@
 /* matrix_test.c - K1: every state meets every kind of event. It accepts, ignores or refuses; what is not accepted
  * leaves it as it was. */
+#include "kernel/machine.h"
+#include "kernel/names.h"
 #include "lib/machines.h"
 
 #include <stdio.h>

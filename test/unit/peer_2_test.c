@@ -1,4 +1,6 @@
 /* peer_2_test.c - the rest of docs/PEERS.md: calls that are remembered, errors, timeouts, questions, time travel, subgraphs, memory. */
+#include "kernel/names.h"
+#include "kernel/state.h"
 #include "lib/machines.h"
 
 #include <stdio.h>

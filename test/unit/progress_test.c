@@ -1,4 +1,6 @@
 /* progress_test.c - the same call with the same result again: a person is asked before it leaves once more, and nobody else ever is. */
+#include "kernel/laps.h"
+#include "kernel/state.h"
 #include "lib/life_march.h"
 #include "lib/machines.h"
 

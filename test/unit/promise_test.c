@@ -1,5 +1,6 @@
 /* promise_test.c - sentences of the promises that no other test shows: typed state (K9), bases (K10), and what a value may look
  * like (K3). */
+#include "kernel/state.h"
 #include "lib/tell.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* promise_wait_test.c - sentences about waits, races, limits and errors that no other test shows (W1, W3-W5, W7, G3, X). */
+#include "kernel/names.h"
 #include "lib/tell.h"
 #include "pawl/flow.h"
 

@@ -1,4 +1,5 @@
 /* sub_test.c - a graph as a node (G6): its own channels, pauses that surface and resume inside, failures that keep what is done. */
+#include "kernel/names.h"
 #include "lib/machines.h"
 
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* turn_test.c - runs that take turns (G13), state that is changed from outside as if a node had written it, the state at any
  * entry, and forks that go another way (G8, K10). */
+#include "kernel/names.h"
+#include "kernel/state.h"
 #include "lib/machines.h"
 
 #include <stdio.h>

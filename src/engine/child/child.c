@@ -6,9 +6,7 @@
 #include "engine/command/handler.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "kernel/state.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #define ENGINE_CHILD_H
 
 #include "engine/engine.h"
+#include "kernel/names.h"
 
 enum { CHILD_NAME_BYTES = RUN_BYTES_MAX + 1 };
 

@@ -4,6 +4,8 @@
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
+#include "kernel/events.h"
+#include "kernel/names.h"
 
 #include <stdio.h>
 #include <string.h>

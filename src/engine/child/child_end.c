@@ -5,6 +5,8 @@
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
+#include "kernel/machine.h"
+#include "kernel/state.h"
 
 #include <stdio.h>
 #include <string.h>

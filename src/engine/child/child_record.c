@@ -1,6 +1,7 @@
 /* child_record.c - the id of a child run, and the record that it starts with. Pure; any thread. */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
+#include "kernel/names.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,6 +5,11 @@
 #include "engine/child/child.h"
 #include "engine/command/handler.h"
 #include "engine/run/run.h"
+#include "kernel/item.h"
+#include "kernel/list.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
 
 #include <stdio.h>
 #include <string.h>

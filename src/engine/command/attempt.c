@@ -4,6 +4,7 @@
  * handler, where it sees nothing but the entry. Invariants: what leave_check() asserts before anything leaves (S2, E1, E13, E5). */
 #include "engine/command/attempt.h"
 #include "engine/run/stream_ring.h"
+#include "kernel/state.h"
 
 #include <string.h>
 

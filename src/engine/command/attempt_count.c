@@ -3,6 +3,8 @@
  * Called by dispatch.c, sql_command.c and the commit (append.c, commit.c), on the driving thread; the store is used under the engine's lock. A count is a
  * mark beside the journal. Its states are those of count_table (entry.c). */
 #include "engine/command/attempt.h"
+#include "kernel/events.h"
+#include "kernel/state.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * Called by dispatch.c, deliveries.c and engine.c on the driving thread, without a lock. Invariant: each command that is canceled ends in its
  * own receipt. */
 #include "engine/command/attempt.h"
+#include "kernel/state.h"
 
 /* ---- canceled --------------------------------------------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
  *   C4  `held` counts the attempts that answer later and have a stop function: their job and reply stay until finish(). */
 #include "engine/command/attempt.h"
 #include "engine/command/ready_fd.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

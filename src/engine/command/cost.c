@@ -2,6 +2,8 @@
  *
  * Called on the driving thread, without a lock. Invariant: an attempt whose cost is not known costs its whole reservation (A9). */
 #include "engine/command/attempt.h"
+#include "kernel/cost.h"
+#include "kernel/state.h"
 
 void cost_add(outbox_entry *entry)
 {

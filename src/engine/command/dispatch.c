@@ -4,6 +4,7 @@
  * are used under their locks. Invariants: what led to a command is stored before it leaves (E1), and so is the count of its attempt (E13). */
 #include "engine/child/child.h"
 #include "engine/command/attempt.h"
+#include "kernel/state.h"
 
 enum { BATCH_MS = 1 };
 

@@ -7,6 +7,7 @@
  *   O4  an entry is in exactly one list, that of its state, and in the index, unless it is stray: then it is in none;
  *   O5  the lists are in the order in which the commands were made, that of the back-offs in the order of their ends. */
 #include "engine/command/entry.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

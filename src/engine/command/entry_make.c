@@ -3,6 +3,8 @@
  * Called by reconcile.c and cancel.c on the driving thread, without a lock; stop_asked() and beat() are called by handlers, on their threads.
  * A new entry meets the invariants O1 to O5 of entry.c. */
 #include "engine/command/attempt.h"
+#include "kernel/machine.h"
+#include "kernel/state.h"
 
 #include <string.h>
 

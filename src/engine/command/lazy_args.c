@@ -3,6 +3,10 @@
  * Called on the driving thread; args_keep() by a handler that answers later, on its thread. The store is read under the engine's lock. Invariant:
  * arguments are lent to an attempt on the driving thread only, and copied before the state changes. */
 #include "engine/command/entry.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
+#include "kernel/journal/replay.h"
+#include "kernel/state.h"
 #include "store/store.h"
 
 #include <string.h>

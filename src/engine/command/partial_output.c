@@ -1,6 +1,7 @@
 /* partial_output.c - what handlers have said so far, for the signal that interrupts a run (A4): the text that a reader has seen is kept by the entry
  * that ends it, though nobody will hear the rest. */
 #include "engine/command/entry.h"
+#include "kernel/machine.h"
 
 enum { SAID_BYTES_MAX = 4 << 20 };      /* of text, of one attempt; what comes after that is not kept */
 

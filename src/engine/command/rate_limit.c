@@ -4,6 +4,7 @@
  * first entry has waited longest at its head. Called on the driving thread, without a lock. Invariant: an entry waits only while its run is driven,
  * so that it keeps no other entry waiting when it could not leave. */
 #include "engine/command/attempt.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

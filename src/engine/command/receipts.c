@@ -2,6 +2,7 @@
  *
  * Called on the driving thread; reply_check() and reply_limit() by sql_command.c in the transaction of a commit, too. No lock, no store. */
 #include "engine/command/attempt.h"
+#include "kernel/compensation.h"
 
 #include <string.h>
 

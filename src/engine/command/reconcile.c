@@ -3,6 +3,8 @@
  * Called by drive.c, the scheduler, dispatch.c and the commit, on the driving thread, without a lock. Invariant: after outbox_reconcile() each open command
  * that is no timer has an entry, but one whose secret is missing, and each entry of no open command runs out or waits for its receipt to be stored. */
 #include "engine/command/attempt.h"
+#include "kernel/events.h"
+#include "kernel/state.h"
 
 #include <string.h>
 

@@ -3,6 +3,8 @@
  * While it does, the entry performs that effect in place of its own. Called by receipts.c on the driving thread, without a lock. Invariant: an unknown
  * outcome is put to the effect once, unless its answer is "again". */
 #include "engine/command/attempt.h"
+#include "kernel/compensation.h"
+#include "kernel/machine.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  *
  * Called by dispatch.c, collect.c, cancel.c and sql_command.c, on the driving thread, without a lock. */
 #include "engine/command/attempt.h"
+#include "kernel/state.h"
 
 /* ---- limits ------------------------------------------------------------------------------------ */
 

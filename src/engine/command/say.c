@@ -5,6 +5,7 @@
 #include "effect/effect.h"
 #include "engine/command/attempt.h"
 #include "engine/run/stream_ring.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

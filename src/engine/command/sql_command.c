@@ -3,6 +3,7 @@
  * sql_start() is called by dispatch.c, sql_into_append() by commit.c, on the driving thread. The store calls work() and made() in its transaction, on
  * the same thread, under the engine's lock. Invariant: a run has one such command at a time, so that it is open when its receipt is folded. */
 #include "engine/command/attempt.h"
+#include "kernel/names.h"
 
 #include <string.h>
 

@@ -4,6 +4,11 @@
  * base of a run is stored together with its first entry, or with a delivery of its start. */
 #include "engine/run/begin.h"
 #include "engine/run/run.h"
+#include "kernel/cost.h"
+#include "kernel/item.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
+#include "kernel/step.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,9 @@
  * Called on the driving thread. The lease thread reads the table of cached runs and their leases under the engine's lock, so both change only
  * under that lock. Invariants, checked after each move: R1 and R2 below, and S2: the fence is that of the lease. */
 #include "engine/run/run.h"
+#include "kernel/machine.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
 #include "engine/run/stream_ring.h"
+#include "kernel/state.h"
 
 #include <string.h>
 

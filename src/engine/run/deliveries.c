@@ -6,6 +6,7 @@
 #include "engine/command/outbox.h"
 #include "engine/run/delivery.h"
 #include "engine/run/run.h"
+#include "kernel/state.h"
 
 #include <string.h>
 

@@ -4,6 +4,9 @@
  * is stored before a command, a reader or another run can depend on it. Other lines may be gathered: a crash loses only steps without an outside
  * effect, and the machine makes the same steps again. */
 #include "engine/run/run.h"
+#include "kernel/frame.h"
+#include "kernel/spec.h"
+#include "kernel/step.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
  * Invariant: `leases_until_ms` is never later than the end of a lease that this engine has (S2). */
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
+#include "kernel/machine.h"
 
 enum { LOOK_MS = 20, AWAKE_MS = 1000 };         /* for AWAKE_MS after a handler the thread need not be woken for the next one */
 

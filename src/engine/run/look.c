@@ -3,6 +3,8 @@
  * Called on the driving thread; the store is used under the engine's lock. Invariant: the result is the stored state, or, for a run that this
  * engine has claimed, the state with the lines folded here. */
 #include "engine/run/run.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  *
  * Called on the driving thread. Pure: reads the state of a cached run. */
 #include "engine/run/run.h"
+#include "kernel/state.h"
 
 /* ---- its deadline ---------------------------------------------------------------------------- */
 

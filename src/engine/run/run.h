@@ -7,6 +7,7 @@
 
 #include "engine/command/outbox.h"
 #include "engine/run/look.h"
+#include "kernel/frame.h"
 
 enum {
     CACHE_ENTRIES = 4096,

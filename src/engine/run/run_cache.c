@@ -5,6 +5,7 @@
 #include "engine/child/child.h"
 #include "engine/run/run.h"
 #include "engine/run/owner.h"
+#include "kernel/state.h"
 
 #include <string.h>
 

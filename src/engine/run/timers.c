@@ -2,6 +2,9 @@
  *
  * Called on the driving thread, without a lock, by all that drives a run. */
 #include "engine/run/run.h"
+#include "kernel/frame.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
 
 #include <stdio.h>
 #include <string.h>

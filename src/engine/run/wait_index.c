@@ -5,6 +5,13 @@
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
+#include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
+#include "kernel/names.h"
+#include "kernel/spec.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
 
 #include <string.h>
 

@@ -4,7 +4,8 @@
  * "jq" before anything else: its receipt is in the journal, so a replay evaluates nothing. */
 #include "file/expr/scope.h"
 #include "file/read.h"
-#include "kernel/kernel.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
 
 typedef struct render_item {       /* a reference in the arguments: its place and its channel */
     struct render_item *next;

@@ -2,7 +2,8 @@
  *
  * Called by the graph, in a step. Pure: everything from outside is in receipts. Invariant: all results are computed before any of them is written. */
 #include "file/run/permission.h"
-#include "kernel/kernel.h"
+#include "kernel/step.h"
+#include "kernel/visit.h"
 
 enum { MAX_TOKENS = 4096 };     /* of an answer, if the node has no max_tokens */
 

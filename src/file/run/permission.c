@@ -5,7 +5,11 @@
 #include "agent/step_policies.h"
 #include "file/run/permission.h"
 #include "file/read.h"
-#include "kernel/kernel.h"
+#include "kernel/frame.h"
+#include "kernel/spec.h"
+#include "kernel/state.h"
+#include "kernel/step.h"
+#include "kernel/visit.h"
 
 /* ---- what it calls -------------------------------------------------------------------------------------- */
 

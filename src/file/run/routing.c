@@ -4,7 +4,6 @@
  * such a node leads to a node of Pawl, "review--next", which evaluates and routes. */
 #include "file/expr/scope.h"
 #include "file/read.h"
-#include "kernel/kernel.h"
 
 static const char *target(const char *name)
 {
