@@ -1,14 +1,14 @@
-/* attempt.c - an attempt of a command: it begins on the driving thread, and its handler is called on any thread.
+/* attempt.c - an attempt of a command: starts on the driving thread, and calls the handler on any thread.
  *
  * attempt_start() is called by dispatch.c and sql_command.c, on the driving thread, without a lock. attempt_run() is called on the thread of the
- * handler, where it sees nothing but the entry. Invariants: what leave_check() asserts before anything leaves (S2, E1, E13, E5). */
+ * handler, and reads nothing but the entry. Invariants: those that leave_check() asserts before an attempt starts (S2, E1, E13, E5). */
 #include "engine/command/attempt.h"
 #include "engine/run/stream_ring.h"
 #include "kernel/state.h"
 
 #include <string.h>
 
-/* The mode can change while a command waits for its turn, or for its next attempt: the job has the mode of now (P1). */
+/* Sets the job's mode to the current one, since the mode can change while a command waits (P1). */
 static void mode_look(outbox_entry *entry, pawl_state *st)
 {
     const pawl_value *coming = pawl_state_coming(st, "@mode");
@@ -21,7 +21,7 @@ static void mode_look(outbox_entry *entry, pawl_state *st)
     entry->job.mode = entry->attempt.mode;
 }
 
-/* The promises that are kept before anything leaves. */
+/* Asserts the promises that must hold before an attempt starts. */
 static void leave_check(const pawl_engine *e, const outbox_entry *entry)
 {
     const cached_run *r = entry->run;
@@ -70,7 +70,7 @@ void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now)
         ring_attempt_started(ring_here(e), r, entry);
 }
 
-/* On any thread: it sees nothing but the outbox_entry. */
+/* Any thread: reads nothing but the entry. */
 pawl_code attempt_run(outbox_entry *entry)
 {
     int64_t now = steady_ms(), until = entry->attempt.total_until_ms;
@@ -80,7 +80,7 @@ pawl_code attempt_run(outbox_entry *entry)
     /* a command in SQL is fenced by its transaction */
     entry->attempt.not_started =
         !entry->h->sql && (entry->e->draining || (!leases_valid(entry->e) && !BROKEN(BROKEN_LEASE_DISPATCH) && !BROKEN(BROKEN_LEASE_LONE)));
-    if (entry->attempt.stop || entry->attempt.not_started) {      /* while it waited for a thread */
+    if (entry->attempt.stop || entry->attempt.not_started) {      /* stopped while it waited for a thread */
         entry->attempt.called_ms = 0;
         pawl_reply_untouched(&entry->reply);
         return pawl_reply_fail(&entry->reply, PAWL_CANCELED, "%s: called off before it began", entry->job.effect);

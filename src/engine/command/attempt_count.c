@@ -1,4 +1,4 @@
-/* attempt_count.c - what the store has of the number of attempts of a command: counted before they leave, so that no crash makes one more (E13).
+/* attempt_count.c - the stored number of attempts of a command: counted before an attempt starts, so that a crash never leads to one more (E13).
  *
  * Called by dispatch.c, sql_command.c and the commit (append.c, commit.c), on the driving thread; the store is used under the engine's lock. A count is a
  * mark beside the journal. Its states are those of count_table (entry.c). */
@@ -10,13 +10,14 @@
 
 /* ---- read ------------------------------------------------------------------------------------------------------ */
 
-/* Counted here, and not begun: its mark says one more than the entry. Once the marks were read under this lease, all that came since is of this engine. */
+/* Whether the entry's own count is right and its mark must not replace it: the attempt was counted here and did not start (the mark has one more), or
+ * the marks were read under this lease already, after which only this engine writes them. */
 static bool knows_more(const cached_run *r, const outbox_entry *entry)
 {
     return entry->count == COUNT_STORED || entry->count == COUNT_TAKE_BACK || (r->marked_fence == r->fence && entry->count != COUNT_UNCERTAIN);
 }
 
-/* An entry that this engine made attempts of has the newer number. */
+/* Takes over a stored count; an entry with attempts of this engine has the newer number itself. */
 static bool see_mark(void *ctx, const pawl_mark *m)
 {
     const cached_run *r = ctx;
@@ -25,7 +26,7 @@ static bool see_mark(void *ctx, const pawl_mark *m)
     if (entry == NULL || knows_more(r, entry))
         return true;
     if (entry->count == COUNT_UNCERTAIN && m->attempts == entry->job.attempt + 1 && r->marked_fence == r->fence) {
-        count_move(entry, COUNT_STORED);        /* this engine asked for it, and has not begun */
+        count_move(entry, COUNT_STORED);        /* this engine counted the attempt, and has not started it */
         return true;
     }
     if (!entry_is(entry, ENTRIES_CALL_WAITS) || entry->resolution == RESOLUTION_ASKING || entry->job.attempt >= m->attempts)
@@ -60,7 +61,7 @@ pawl_code counts_read(pawl_engine *e, cached_run *r, pawl_err *err)
 
 /* ---- stored ---------------------------------------------------------------------------------------------------- */
 
-/* What is done in SQL is known by its receipt: a count of class once would say that it may have happened. */
+/* A command in SQL needs no count: its receipt proves that it happened, and a count of class once would put its outcome in doubt. */
 bool attempt_is_counted(const outbox_entry *entry)
 {
     const pawl_limits *l = &entry->limits;
@@ -101,7 +102,7 @@ static bool is_meant(const outbox_entry *entry, mark_kind kind)
     return false;
 }
 
-/* Of one that did not begin: as it stood before that. */
+/* The time in the mark: 0 while an attempt may be under way or in doubt, else when the next attempt may start (1: at once). */
 static int64_t again_of(const outbox_entry *entry, mark_kind kind)
 {
     if (kind == MARK_COUNT || (kind == MARK_TAKE_BACK && entry->in_doubt))
@@ -109,14 +110,14 @@ static int64_t again_of(const outbox_entry *entry, mark_kind kind)
     return entry->not_before_ms > 0 ? entry->not_before_ms : 1;
 }
 
-/* A mark that failed may be stored all the same. Whether an attempt is counted is read again; one that is not taken back is one count too many,
- * which does no harm; a back-off is stored once more. */
+/* A failed mark may be stored all the same. So counts are read again; a count that is not taken back is one too many, which does no harm; a back-off
+ * is stored again. */
 static entry_count count_after(mark_kind kind, pawl_code rc)
 {
     return kind != MARK_COUNT ? COUNT_NONE : rc == PAWL_OK ? COUNT_STORED : COUNT_UNCERTAIN;
 }
 
-/* One group of marks for all entries in these states that need this kind. */
+/* Stores the marks of one kind for all entries in these states, in one transaction. */
 static pawl_code marks_store(pawl_engine *e, cached_run *r, mark_kind kind, uint32_t states, pawl_err *err)
 {
     pawl_mark few[4], *all = few;

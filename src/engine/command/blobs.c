@@ -7,7 +7,7 @@
 
 struct held_blob { char digest[HASH_HEX + 1]; char *data; size_t size; };
 
-enum { KEPT_MAX = 1024 };       /* digests that are remembered of a run: of one that is not, the store finds that it is there */
+enum { KEPT_MAX = 1024 };       /* digests that are remembered for each run; for a forgotten one the store notices that it has the blob */
 
 static const held_blob *held_find(const cached_run *r, const char *digest)
 {
@@ -29,7 +29,7 @@ static bool is_kept(const cached_run *r, const char *digest)
     return false;
 }
 
-/* The store has it. */
+/* Remembers that the store has this blob. */
 static void keep(pawl_engine *e, cached_run *r, const char *digest)
 {
     hash h;
@@ -41,7 +41,7 @@ static void keep(pawl_engine *e, cached_run *r, const char *digest)
         return;
     }
     if (mem_room(&e->alloc, (void **)&r->kept, &r->kept_cap, r->nkept, sizeof *r->kept))
-        r->kept[r->nkept++] = h;        /* else it is handed to the store once more */
+        r->kept[r->nkept++] = h;        /* without memory the blob is given to the store once more */
 }
 
 pawl_code blobs_hold(pawl_engine *e, cached_run *r, const pawl_step *s)
@@ -96,7 +96,7 @@ void blobs_stored(pawl_engine *e, cached_run *r)
     held_free(e, r);
 }
 
-/* What was not stored is dropped, with the digests: another run of that id may have been begun since. */
+/* Drops blobs that are not stored, and all digests, since another run of that id may have been started. */
 void blobs_drop(pawl_engine *e, cached_run *r)
 {
     held_free(e, r);

@@ -7,7 +7,7 @@
 
 /* ---- canceled --------------------------------------------------------------------------------------------------- */
 
-/* A running attempt is stopped, and ends in its own receipt. A child ends in its own end, unless it is not waited for. */
+/* Stops a running attempt, which ends in its own receipt. A child ends in its own end, unless the run does not wait for it. */
 static void entry_cancel(pawl_engine *e, outbox_entry *entry, bool wait)
 {
     if (entry_is(entry, ENTRIES_RUNNING))
@@ -20,7 +20,7 @@ static void entry_cancel(pawl_engine *e, outbox_entry *entry, bool wait)
     else
         entry->rc = pawl_reply_fail(&entry->reply, PAWL_CANCELED, "%s: called off before it began", entry->job.effect != NULL ? entry->job.effect : "");
     if (entry->resolution == RESOLUTION_OPEN)
-        resolution_move(entry, RESOLUTION_CLOSED);      /* nothing new begins */
+        resolution_move(entry, RESOLUTION_CLOSED);      /* no further effect may start */
     receipt_make(e, entry);
 }
 
@@ -51,7 +51,7 @@ static void end_called_off(pawl_engine *e, const outbox_entry *entry, outbox_ent
     receipt_make(e, end);
 }
 
-/* The attempt is over a limit (E8): handled as if it had come back now. */
+/* The attempt has exceeded a limit (E8): treated as if it had returned now. */
 static void end_late(pawl_engine *e, const outbox_entry *entry, outbox_entry *end)
 {
     if (entry->resolution == RESOLUTION_ASKING) {
@@ -64,8 +64,8 @@ static void end_late(pawl_engine *e, const outbox_entry *entry, outbox_entry *en
         receipt_make(e, end);
 }
 
-/* Its late result is dropped: another entry takes its place in the outbox, or none when the lease was lost.
- * False: no memory, it is waited for on. */
+/* Gives up an attempt. Another entry takes its place in the outbox, or none when the lease was lost; a late result is dropped. False: no memory, so
+ * the engine keeps waiting for the attempt. */
 static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
 {
     const bool lost = entry->attempt.lease_lost && !state_canceling(r->st);
@@ -75,11 +75,11 @@ static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
         return false;
     outbox_take_out(entry);
     entry_move(entry, ENTRY_STRAY);
-    if (lost) {                 /* the holder of the run performs it */
+    if (lost) {                 /* the new holder of the run performs the command */
         r->commands_moved = true;
         r->marked_fence = 0;
     } else {
-        (void)outbox_add(r, end);       /* its index has room: one entry went */
+        (void)outbox_add(r, end);       /* cannot fail: the index has room since an entry left */
         if (state_canceling(r->st))
             end_called_off(e, entry, end);
         else
@@ -87,7 +87,7 @@ static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
     }
     budget_leave(e, entry);
     if (later_drop(entry))
-        entry_free(e, entry);   /* no thread comes back with it */
+        entry_free(e, entry);   /* no thread will return the entry */
     else
         later_unlist(entry);
     pool_replace(e);
@@ -96,7 +96,7 @@ static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
 
 bool outbox_give_up(pawl_engine *e, cached_run *r, int64_t grace_ms)
 {
-    bool moved = outbox_any_running(r) && outbox_collect(e, 0);         /* what is back is not given up */
+    bool moved = outbox_any_running(r) && outbox_collect(e, 0);         /* an attempt that has returned is not given up */
     int64_t now;
 
     if (!r->outbox.stops && !state_canceling(r->st))
@@ -135,9 +135,9 @@ void outbox_finish(pawl_engine *e, cached_run *r)
     OUTBOX_EACH(r, entry, next, ENTRY_DONE)
         if (entry->outcome != PAWL_DONE && entry->attempt.stop) {
             entry_remove(e, entry);
-            r->commands_moved = true;    /* its command is open: the run stays due */
+            r->commands_moved = true;    /* the command is open, so the run stays due */
         }
-    (void)backoffs_store(e, r, NULL);   /* what did not begin is not to be in doubt */
+    (void)backoffs_store(e, r, NULL);   /* the outcome of an attempt that did not start must not be in doubt */
     if (receipts_feed(e, r, &did, NULL) == PAWL_OK && r->nlines > 0)
         (void)runs_commit(e, &r, 1, false, NULL);
 }

@@ -1,4 +1,4 @@
-/* collect.c - attempts that came back are taken: each becomes a receipt, or waits for its next attempt.
+/* collect.c - takes attempts that have returned: each becomes a receipt, or waits for its next attempt.
  *
  * Called by dispatch.c, cancel.c, the scheduler and dispatch_wait.c, on the driving thread, without a lock; attempts of all runs come back here. */
 #include "engine/command/attempt.h"
@@ -11,7 +11,7 @@ void entry_not_started(pawl_engine *e, outbox_entry *entry)
         return;
     }
     if (entry->attempt.lease_lost || entry->state == ENTRY_UNWANTED) {
-        if (entry->attempt.lease_lost) {        /* others have counted since: nothing is taken back */
+        if (entry->attempt.lease_lost) {        /* another engine may have counted since, so no count is taken back */
             entry->run->commands_moved = true;
             entry->run->marked_fence = 0;
         }
@@ -24,8 +24,8 @@ void entry_not_started(pawl_engine *e, outbox_entry *entry)
         count_move(entry, COUNT_TAKE_BACK);
     entry->in_doubt = entry->was_in_doubt;
     if (entry->job.attempt == entry->cleared)
-        entry->first_ms = 0;    /* it was not the first either */
-    entry_move(entry, ENTRY_READY);     /* its back-off was over when it left: nothing wakes a run that waits for a time that has passed */
+        entry->first_ms = 0;    /* the first attempt has not started either */
+    entry_move(entry, ENTRY_READY);     /* not ENTRY_BACKOFF: its back-off had passed, and no timer wakes a run for a time in the past */
 }
 
 void entry_returned(pawl_engine *e, outbox_entry *entry)
@@ -40,7 +40,7 @@ void entry_returned(pawl_engine *e, outbox_entry *entry)
         attempt_limits_check(e, entry, now);
         reply_limit(e, entry);
     }
-    if (lost && entry->rc < 0) {        /* stopped, or too late: the holder of the run performs it, under counts that are not known here (S2, E13) */
+    if (lost && entry->rc < 0) {        /* stopped or too late: the new holder performs the command, with counts that are unknown here (S2, E13) */
         entry_remove(e, entry);
         r->commands_moved = true;
         r->marked_fence = 0;
@@ -79,7 +79,7 @@ bool outbox_collect(pawl_engine *e, int64_t wait_ms)
     return first != NULL;
 }
 
-/* What came back is taken first: it is no attempt that did not begin. */
+/* Takes finished attempts before the entries that no thread has started. */
 void outbox_end_pool(pawl_engine *e)
 {
     outbox_entry *unstarted = pool_end(e);

@@ -20,13 +20,13 @@ enum { TABLE_LEAST = 64 };
 
 struct completions {
     pthread_mutex_t lock;
-    pthread_cond_t came;        /* the queue is not empty any more, or no job is held */
+    pthread_cond_t came;        /* signalled when the queue gets an entry, or no job is held any more */
     outbox_entry *first;              /* the queue, linked by `queued`; the newest first */
     bool awaited;               /* the driving thread waits on `came` */
     unsigned out, held;
-    outbox_entry **table;             /* open hashing by id, linked by `later.next` */
+    outbox_entry **table;             /* chained hash table by id, linked by `later.next` */
     size_t cap, count;
-    atomic_int fd;              /* below 0: the host did not ask for it */
+    atomic_int fd;              /* below 0: the host does not use it */
 };
 
 bool completions_begin(pawl_engine *e)
@@ -46,7 +46,7 @@ bool completions_begin(pawl_engine *e)
     return true;
 }
 
-/* After the pool has ended and every handler was told to stop: waits for the jobs that are held, as the pool waits for its threads. */
+/* After the pool has ended and every handler was stopped: waits for the jobs that handlers still have, as the pool waits for its threads. */
 void completions_wait(pawl_engine *e)
 {
     completions *c = e->completions;
@@ -147,7 +147,7 @@ outbox_entry *completions_take(pawl_engine *e, int64_t wait_ms)
     c->first = NULL;
     ready_fd_lower(c->fd);
     pthread_mutex_unlock(&c->lock);
-    for (outbox_entry *next; taken != NULL; taken = next) {     /* the first that finished first */
+    for (outbox_entry *next; taken != NULL; taken = next) {     /* reverses the list: oldest first */
         next = taken->queued;
         taken->queued = done;
         done = taken;
@@ -190,7 +190,7 @@ static bool table_grow(pawl_engine *e, completions *c)
         return true;
     if ((c->table = mem_new(&e->alloc, more * sizeof *c->table)) == NULL) {
         c->table = table;
-        return cap > 0;         /* longer chains, that is all */
+        return cap > 0;         /* without memory the chains only get longer */
     }
     c->cap = more;
     for (size_t i = 0; i < cap; i++)
@@ -235,7 +235,7 @@ static bool is_held(const outbox_entry *entry)
     return entry->later.state != LATER_NOT && entry->later.stop != NULL;
 }
 
-/* It is not answered later any more: under the lock. */
+/* The attempt will not be answered later any more; under the lock. */
 static void later_over(completions *c, outbox_entry *entry, later_state to)
 {
     table_take(c, entry);
@@ -256,7 +256,7 @@ pawl_code job_later(const pawl_job *job, pawl_stop_fn *stop, void *ctx)
     pthread_mutex_lock(&c->lock);
     if (entry->later.state != LATER_NOT)
         rc = pawl_reply_fail(&entry->reply, PAWL_INVALID, "%s: its handler announced a later answer twice", entry->job.effect);
-    else if (entry->attempt.stop)          /* a stop from now on finds its stop function */
+    else if (entry->attempt.stop)          /* a stop from here on, under the lock, finds the stop function */
         rc = pawl_reply_fail(&entry->reply, PAWL_CANCELED, "%s: called off before it began", entry->job.effect);
     else if (!table_grow(entry->e, c))
         rc = pawl_reply_fail(&entry->reply, PAWL_NOMEM, "%s: no memory to answer later", entry->job.effect);
@@ -276,7 +276,7 @@ pawl_code job_later(const pawl_job *job, pawl_stop_fn *stop, void *ctx)
 static void later_finish(completions *c, outbox_entry *entry, pawl_code code)
 {
     switch ((later_state)entry->later.state) {
-    case LATER_ANNOUNCED:       /* its handler has not returned yet: attempt_returned() goes on with it */
+    case LATER_ANNOUNCED:       /* the handler has not returned yet: attempt_returned() continues */
         later_over(c, entry, LATER_ANSWERED);
         entry->rc = attempt_code(entry, code);
         break;
@@ -288,7 +288,7 @@ static void later_finish(completions *c, outbox_entry *entry, pawl_code code)
     case LATER_NOT:
     case LATER_ANSWERED:
     case LATER_STATES:
-        break;                  /* it was answered: what comes after that is ignored */
+        break;                  /* answered before: a second answer is ignored */
     }
 }
 

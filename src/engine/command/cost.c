@@ -1,4 +1,4 @@
-/* cost.c - the cost of a command is reported with its receipt, that of a child with its end (A8). The ledger itself is the kernel's.
+/* cost.c - adds up the cost of a command for its receipt, and that of a child for its end (A8). The kernel keeps the ledger.
  *
  * Called on the driving thread, without a lock. Invariant: an attempt whose cost is not known costs its whole reservation (A9). */
 #include "engine/command/attempt.h"
@@ -21,7 +21,7 @@ void cost_add(outbox_entry *entry)
 
 void cost_take_back(outbox_entry *entry)
 {
-    if (entry->cost.reported <= entry->job.attempt - entry->cleared)    /* it was not reported yet */
+    if (entry->cost.reported <= entry->job.attempt - entry->cleared)    /* the cost of this attempt was not added yet */
         return;
     entry->cost.reported--;
     entry->cost.tokens -= entry->reply.costs ? entry->reply.tokens : 0;
@@ -36,13 +36,13 @@ static void number_say(buf *b, const char *name, int64_t n)
 
 static int64_t at_least(int64_t n, int64_t least) { return n > least ? n : least; }
 
-/* A cost that is not known, or is as much as was reserved, is left out: the kernel takes the reservation. */
+/* A cost that is unknown, or equal to the reservation, is left out: the kernel then takes the reservation. */
 void cost_report(outbox_entry *entry)
 {
     const cached_run *r = entry->run;
     const uint32_t made = entry->job.attempt - entry->cleared;
     const int64_t calls = cost_due(&entry->limits).n[COST_CALLS];
-    bool unseen = made > entry->cost.reported;    /* attempts of a former holder, or that were given up */
+    bool unseen = made > entry->cost.reported;    /* attempts of an earlier holder, or given up */
     buf *b = &entry->cost.usage;
 
     buf_reset(b);
@@ -60,7 +60,7 @@ void cost_report(outbox_entry *entry)
     b->size -= b->size > 0;
 }
 
-/* The child was never begun: nothing of its share is spent. */
+/* The child never started, so nothing of its share is spent. */
 void cost_report_none(outbox_entry *entry)
 {
     buf_reset(&entry->cost.usage);
@@ -70,7 +70,7 @@ void cost_report_none(outbox_entry *entry)
     entry->cost.usage.size -= entry->cost.usage.size > 0;
 }
 
-/* What is still reserved in the child counts as spent. */
+/* Amounts that are still reserved in the child count as spent. */
 void cost_of_run(const cached_run *r, buf *out)
 {
     pawl_spent s;

@@ -1,12 +1,12 @@
-/* dispatch_wait.c - a run that is driven alone waits: its commands leave, its children are driven, its thread sleeps until something comes back.
+/* dispatch_wait.c - the wait of a run that is driven alone: starts its commands, drives its children, and sleeps until an attempt returns.
  *
- * Called by drive.c on the driving thread, without a lock. Many runs at once wait in the scheduler instead. Invariant: nothing that was folded is
- * only in memory while the thread sleeps for a timer or a place. */
+ * Called by drive.c on the driving thread, without a lock. Many runs at once wait in the scheduler instead. Invariant: all folded lines are stored
+ * while the thread sleeps for a timer or a place. */
 #include "engine/child/child.h"
 #include "engine/command/attempt.h"
 #include "engine/scheduler/scheduler.h"
 
-enum { REST_MS = 20 };         /* the mailbox is read so often */
+enum { REST_MS = 20 };         /* interval of reading the mailbox */
 
 static void report_missing(pawl_engine *e, const cached_run *r, pawl_err *why)
 {
@@ -20,7 +20,7 @@ static int64_t sooner(int64_t a, int64_t b)
     return a == 0 || (b > 0 && b < a) ? b : a;
 }
 
-/* The first of its timers (`sleep`), of the back-offs, and of the tokens and time limits of those that are queued; 0: there is none. */
+/* The earliest of the timer `sleep`, the back-offs, the next token, and the time limits of queued entries; 0: none. */
 static int64_t soonest(const pawl_engine *e, const cached_run *r, int64_t sleep)
 {
     const entry_list *queued = &r->outbox.in_state[ENTRY_QUEUED];
@@ -32,8 +32,8 @@ static int64_t soonest(const pawl_engine *e, const cached_run *r, int64_t sleep)
     return outbox_any_queued(r) ? sooner(first, budgets_next(e)) : first;
 }
 
-/* Sleeps until a timer is due or an attempt comes back, REST_MS at most, after which the mailbox is read. `waits`: an entry waits for a place.
- * False: there is nothing to wait for. */
+/* Sleeps until a timer is due or an attempt returns, but at most REST_MS, after which the mailbox is read. `waits`: an entry waits for a place.
+ * False: nothing to wait for. */
 static bool rest(pawl_engine *e, const cached_run *r, int64_t until, bool waits)
 {
     int64_t now = engine_now(e), left;
@@ -53,7 +53,7 @@ static bool rest(pawl_engine *e, const cached_run *r, int64_t until, bool waits)
     return true;
 }
 
-/* The engine drains: only running attempts are waited for, and no timer. */
+/* While the engine drains, waits for running attempts only, not for timers. */
 static pawl_code rest_drained(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     bool did;
@@ -73,13 +73,13 @@ static pawl_code wait_held(pawl_engine *e, cached_run *r, dispatched *d, waited 
 
     *out = WAITED_MORE;
     if (children_open(r)) {
-        outbox_unqueue(e, r);  /* while the children are driven, this run asks for no place */
+        outbox_unqueue(e, r);  /* while its children are driven, this run keeps no place in a queue */
         if ((rc = children_drive(e, r, &did, &wake, err)) != PAWL_OK || did)
             return rc;
     }
     if (e->draining)
         return rest_drained(e, r, err);
-    if ((until > 0 || wake > 0 || waits) && (rc = store_all(e, r, err)) != PAWL_OK)     /* the thread may sleep: what was folded must be readable */
+    if ((until > 0 || wake > 0 || waits) && (rc = store_all(e, r, err)) != PAWL_OK)     /* the thread may sleep, so folded lines must be readable */
         return rc;
     if (rest(e, r, sooner(until, wake), waits))
         return receipts_feed(e, r, &did, err);
