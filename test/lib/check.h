@@ -1,12 +1,12 @@
-/* check.h - a test framework of one page.
+/* check.h - the test framework: tests, checks, a seed.
  *
  *     PAWL_TEST(test_sums) { CHECK_INT(1 + 1, 2); }
  *
  * Each test adds itself, and they run in the order of the file; a program without a main() has the one of check_main.c.
  *
- * A check that fails leaves its test; the other tests go on. Arguments: a part of the
- * names to run, `--seed N`, `--all` (marches that otherwise sample take every step).
- * The last line is `N passed, N failed, N skipped`; not 0 if any failed or none passed. */
+ * A check that fails ends its test; the other tests still run. Arguments of the program: a part of the names of the tests to run, `--seed N`, and
+ * `--all` (tests that otherwise take a sample of many steps take all). The last line is `N passed, N failed, N skipped`; the exit status is not 0 if
+ * a test failed or none passed. One thread. */
 #ifndef TEST_LIB_CHECK_H
 #define TEST_LIB_CHECK_H
 
@@ -31,8 +31,8 @@ typedef struct check_case {
     static void test(void)
 
 void check_test_add(check_case *c);
-int check_main(int argc, char **argv);                          /* all that were added, or those that the arguments name */
-int check_alone(const char *name, void (*run)(void));           /* this one instead, with the same last line */
+int check_main(int argc, char **argv);                          /* runs all tests, or those that the arguments name; returns the exit status */
+int check_alone(const char *name, void (*run)(void));           /* runs this function alone, with the same last line */
 
 #define CHECK(cond)               ((cond) ? (void)0 : check_fail(__FILE__, __LINE__, "%s", #cond))
 #define CHECK_INT(a, b)           check_int(__FILE__, __LINE__, #a " == " #b, (int64_t)(a), (int64_t)(b))
@@ -41,7 +41,7 @@ int check_alone(const char *name, void (*run)(void));           /* this one inst
 /* Fails with a text: CHECK_FAIL("no shorter text of %a", x) */
 #define CHECK_FAIL(...) check_fail(__FILE__, __LINE__, __VA_ARGS__)
 
-/* None of these returns if it fails. */
+/* The functions of these macros. They do not return if the check fails. */
 void check_int(const char *file, int line, const char *what, int64_t a, int64_t b);
 void check_str(const char *file, int line, const char *what, const char *a, const char *b);
 void check_bytes(const char *file, int line, const char *what, const void *a, size_t an, const void *b,
@@ -53,10 +53,10 @@ void check_fail(const char *file, int line, const char *fmt, ...)
     ;
 void check_skip(const char *reason); /* leaves the test, which then counts as skipped */
 
-char *check_copy(const void *data, size_t size); /* with a NUL behind; free() it */
+char *check_copy(const void *data, size_t size); /* a copy that ends in NUL; free() it */
 
 uint64_t check_seed(void);             /* --seed or CHECK_SEED, else 1 */
-bool check_run_all(void);              /* --all or CHECK_ALL: marches take every step */
+bool check_run_all(void);              /* --all or CHECK_ALL: no samples */
 uint64_t check_rand(void);             /* splitmix64; begins at check_seed() in every test */
 uint64_t check_rand_below(uint64_t n); /* 0 .. n-1; 0 for n of 0 */
 

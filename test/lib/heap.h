@@ -16,8 +16,8 @@ typedef struct heap {
     size_t blocks, bytes; /* allocated now */
     size_t bytes_most;
     size_t calls;   /* allocations since the last heap_fail_...() */
-    size_t fail_at; /* the call to refuse, from 0 */
-    bool fail_on;   /* and every later one */
+    size_t fail_at; /* the number of the allocation to refuse, from 0 */
+    bool fail_on;   /* refuses every later one, too */
     bool fired;     /* one was refused */
     size_t wrong;   /* blocks resized or freed with a wrong size */
 } heap;

@@ -1,4 +1,4 @@
-/* item_list.h - all changes of a run's items as text, and what must hold of every such list. */
+/* item_list.h - reads all changes of the items of a run as lines of text, and checks what holds for every such list. */
 #ifndef TEST_LIB_ITEM_LIST_H
 #define TEST_LIB_ITEM_LIST_H
 
@@ -25,7 +25,7 @@ static inline void item_list_free(item_list *l)
     *l = (item_list){0};
 }
 
-/* "kind id state +~-*! part name <parent json": what is added, updated, ended; *: emitted; !: a gap. */
+/* A change as a line: "kind id state FLAGS part name <parent json". FLAGS: + added, ~ updated, - ended, * emitted, ! a gap. */
 static inline char *item_text(const pawl_item_change *c, const char *json)
 {
     buf b;
@@ -64,7 +64,7 @@ static inline void item_list_add(item_list *l, const pawl_item_change *c, const 
                                   c->what, (unsigned)c->state };
 }
 
-/* All durable changes from there on. */
+/* All stored changes from that cursor on. */
 static inline item_list item_list_read(pawl_engine *e, pawl_store *s, const char *run, const char *from, unsigned kinds)
 {
     pawl_err err = { PAWL_OK, "" };
@@ -89,7 +89,7 @@ static inline item_list item_list_read(pawl_engine *e, pawl_store *s, const char
     return l;
 }
 
-/* Each item begins before it changes, ends once for each beginning, and not without one; when the run is over nothing but the run is left. */
+/* Checks that each item begins before it changes, and ends once for each beginning; after the end of the run only the item of the run is open. */
 static inline void item_list_check(const item_list *l, const char *what)
 {
     const char **open = calloc(l->n + 1, sizeof *open);
@@ -118,7 +118,7 @@ static inline void item_list_check(const item_list *l, const char *what)
     free(open);
 }
 
-/* `part` is what `whole` has behind its change `after` (SIZE_MAX: from its first on), of those kinds. */
+/* Checks that `part` equals what `whole` has after its change `after` (SIZE_MAX: all of it), for these kinds. */
 static inline void item_list_same(const item_list *whole, size_t after, const item_list *part, unsigned kinds, const char *what)
 {
     size_t k = 0;
@@ -138,7 +138,7 @@ static inline void item_list_same(const item_list *whole, size_t after, const it
         CHECK_FAIL("%s: given once more: %s %s", what, part->all[k].cursor, part->all[k].text);
 }
 
-/* From `tries` of its cursors, drawn by the test's seed, with kinds drawn too; SIZE_MAX: from each cursor, all kinds. */
+/* Reads again from `tries` random cursors with random kinds; SIZE_MAX: from every cursor with all kinds. */
 static inline void item_list_from_any(pawl_store *s, const char *run, const item_list *whole, size_t tries, const char *what)
 {
     char text[256];

@@ -4,8 +4,8 @@
 
 #include "pawl/kernel.h"
 
-/* It is fed the events; where it may be, a snapshot is taken and loaded after each; and it is forked. Each try ends with PAWL_NOMEM or
- * PAWL_OK, and leaks nothing. How many allocations there are. */
+/* Feeds the events, takes and loads a snapshot after each if possible, and forks the run. Repeats this with each allocation refused once, and checks that
+ * each time ends with PAWL_NOMEM or PAWL_OK and leaks nothing. Returns the number of allocations. */
 size_t life_march(pawl_machine *m, const pawl_run_info *info, const pawl_event *events, size_t n);
 
 #endif

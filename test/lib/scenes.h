@@ -3,7 +3,7 @@
  *     play p = { .sc = &scenes[i] };
  *     while (play_next(&p, st, look, &ev)) ...        the same events in each run
  *
- * Between two moves there are ticks while the state asks for them. Used by the marches of failures and damages, and by the journals under
+ * Between two moves ticks are fed as long as a step is due. Used by the tests of failing memory and of damaged journals, and by the journals under
  * test/journals. */
 #ifndef TEST_LIB_SCENES_H
 #define TEST_LIB_SCENES_H
@@ -30,25 +30,25 @@ typedef struct scene {
 extern const scene scenes[];
 extern const size_t scene_count;
 const scene *scene_named(const char *name);     /* fails the test when there is none */
-machine_fn machine_talk_2;                      /* a second version of "talk", with one channel more */
+machine_fn machine_talk_2;                      /* version 2 of "talk", with one more channel */
 
 typedef struct play {
     const scene *sc;
-    size_t move;                /* the next one */
+    size_t move;                /* index of the next move */
     int64_t now;
     char id[ID_BYTES_MAX + 1];
 } play;
 
-/* The next event for this state, lent until the next call. False: the end. */
+/* Sets the next event for this state, valid until the next call. False: there are no more moves. */
 bool play_next(play *p, pawl_state *st, pawl_step *look, pawl_event *ev);
-/* Begins a world and plays the scene on it up to move `upto`, with the checks of the world. */
+/* Begins a world (world.h) and plays the scene on it up to move `upto`, with all checks of the world. */
 void scene_play(world *w, play *p, const scene *sc, size_t upto);
 void scene_go_on(world *w, play *p, size_t upto);
 
-/* A loader over a journal's text; it ends where the text does. */
+/* A loader that reads entries from the text of a journal. */
 typedef struct journal_text { const char *data; size_t size; } journal_text;
 pawl_loader journal_loader(journal_text *j);
-/* The line that begins at *at, without its newline; moves on. False: no more. */
+/* Sets the line at position *at, without its newline, and moves *at to the next one. False: there are no more lines. */
 bool journal_line(const journal_text *j, size_t *at, pawl_bytes *line);
 
 #endif

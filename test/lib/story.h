@@ -1,4 +1,4 @@
-/* story.h - a scene that is marched through: before each of its steps, attempts make the same step with failing memory.
+/* story.h - plays a scene (scenes.h) step by step; before each step, attempts make the same step with memory that fails.
  *
  *     for (story_begin(&y, sc); story_next(&y); story_stored(&y))
  *         for (size_t n = 0; tried(&y, n); n++) ...       a failed attempt must have changed nothing */
@@ -24,35 +24,35 @@ typedef struct story {
     bag apart;                  /* blobs of its steps */
 } story;
 
-/* Memory of one attempt. `fine`: each piece of an arena is an allocation of its own, so that every place
- * which asks for memory is refused; else chunks are taken as in a program. */
+/* The memory of one attempt. `fine`: each piece of an arena is a separate allocation, so that each can be refused; else arenas allocate chunks as in a
+ * program. */
 typedef struct attempt {
     heap h;
     pawl_alloc alloc;
     pawl_state *st;
     pawl_step *s;
     pawl_err err;
-    journal_text j;             /* what its loader reads from, */
-    bag *apart;                 /* and this */
+    journal_text j;             /* the journal that its loader reads */
+    bag *apart;                 /* the blobs that its loader reads */
     size_t loads, load_fails_at;
 } attempt;
 
-/* The blob limit of stories that begin from now on; 0, the default: no blobs. */
+/* Sets the blob limit of stories that begin after this call; 0, the default: no blobs. */
 void story_apart(size_t limit);
 void story_begin(story *y, const scene *sc);
 void story_end(story *y);
-bool story_next(story *y);      /* the next event, and its expected result */
+bool story_next(story *y);      /* moves to the next event, with its expected result; false: the end */
 void story_stored(story *y);
-char *fold_text(story *y, pawl_state *st);      /* to be freed */
+char *fold_text(story *y, pawl_state *st);      /* the folded state as text; free() it */
 journal_text text_of(const story *y);
 
 void attempt_begin(attempt *a);
-/* A state loaded from the journal so far, in memory of its own that does not fail. `fine`: of its step. */
+/* Begins an attempt: loads a state from the journal so far, in its own memory, which does not fail yet. `fine`: see attempt. */
 void attempt_state(attempt *a, story *y, bool fine);
 void attempt_end(attempt *a);   /* checks that nothing leaked */
 pawl_step *step_of(const pawl_alloc *alloc, bool fine);
 
-/* Its result, when memory was refused. */
+/* Checks the result of an attempt in which memory was refused. */
 void check_refused(const attempt *a, const char *what, size_t n, pawl_code rc);
 void check_same(story *y, attempt *a, const char *expected, const char *what, size_t n);
 

@@ -16,8 +16,8 @@ void tell(make_fn *make, const char *input, plot_fn *plot);
 void tell_event(world *w, const pawl_event *ev);
 void tell_receipt(world *w, const char *id, const char *value);
 void tell_answer(world *w, const char *wait, const char *value);
-void tell_crash(world *w);      /* a crash, where this pass has one */
-/* As tell(), but one pass without a crash. */
+void tell_crash(world *w);      /* a crash, in the passes that have crashes */
+/* As tell(), but only the pass without a crash. */
 void tell_begin(world *w, pawl_machine *m, const char *input);
 
 #endif

@@ -1,4 +1,4 @@
-/* trials.h - machines of every kind, ready to be simulated. */
+/* trials.h - setups for the simulator: machines of every kind, with their inputs and effects. */
 #ifndef TEST_LIB_TRIALS_H
 #define TEST_LIB_TRIALS_H
 
@@ -12,12 +12,12 @@ typedef struct trial {
 
 enum { TRIALS_MORE = 10, TRIALS = 12 + TRIALS_MORE };
 extern const trial trials_more[TRIALS_MORE];     /* trials_more.c */
-/* For both files of worlds. A node calls the effect that `arg` names and writes the result; and fails when that fails. "refused" always does. */
+/* For trials.c and trials_more.c. A node that calls the effect that `arg` names, and writes the result or fails with it. The effect "refused" always fails. */
 pawl_node_fn trial_call, trial_must;
 extern const pawl_sim_effect trial_refusals[1];
 const trial *trial_at(unsigned index);
-/* Seed n belongs to trial n modulo TRIALS. */
+/* Simulates seed n with trial n % TRIALS. */
 pawl_code trial_run(uint64_t seed, pawl_sim_report *report, pawl_err *err);
-pawl_code trial_crowd(uint64_t seed, pawl_sim_report *report, pawl_err *err);     /* a world of its own: many runs, each of them long */
+pawl_code trial_crowd(uint64_t seed, pawl_sim_report *report, pawl_err *err);     /* a separate setup: many long runs */
 
 #endif

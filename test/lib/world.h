@@ -37,14 +37,14 @@ typedef struct world {
     buf snapshot;
 } world;
 
-/* The blob limit of worlds that begin from now on; 0, the default: no blobs. */
+/* Sets the blob limit of worlds that begin after this call; 0, the default: no blobs. */
 void world_apart(size_t limit);
 
-/* The budget of worlds that begin from now on; all 0, the default: none. */
+/* Sets the budget of worlds that begin after this call; all 0, the default: none. */
 void world_budget(pawl_caps caps);
-/* A new run "run-1" of life 1; owns `m`. Fails the test when it cannot begin. */
+/* Creates the run "run-1" with life 1; takes ownership of `m`. Fails the test if that is not possible. */
 void world_begin(world *w, pawl_machine *m, const char *input);
-/* The same with memory of its own and nothing checked: for the fault march; PAWL_NOMEM is no failure of the test. */
+/* The same with the given memory and without checks, for tests of failing memory: PAWL_NOMEM does not fail the test. */
 pawl_code world_try_begin(world *w, pawl_machine *m, const char *input, const pawl_alloc *alloc);
 void world_end(world *w);
 void world_drop(world *w);      /* frees all, verifies nothing */

@@ -1,4 +1,4 @@
-/* contract.h - what include/pawl/store.h says, as tests that any store can be put through.
+/* contract.h - the contract of stores (pawl/store_verbs.h) as tests, which run on any store.
  *
  *     static const contract_maker maker = { .fresh = ..., .open = ..., .shared = true, .signals_max = 20 };
  *     int main(int argc, char **argv) { return contract_main(argc, argv, &maker); }            */
@@ -9,15 +9,15 @@
 #include "pawl/store.h"
 
 typedef struct contract_maker {
-    void (*fresh)(void);        /* what was there is gone: the next one that is opened is empty */
-    pawl_store *(*open)(const char *space, pawl_err *err);      /* a handle on the store of this test; `space` "" at first */
-    void (*pass)(pawl_store *s, int64_t ms);    /* let time pass for the store; NULL: by sleeping */
-    bool shared;                /* what was closed can be opened again, and several handles at once */
-    bool spaces;                /* there is more than one namespace */
-    uint32_t signals_max;       /* deliveries that may wait for a run */
+    void (*fresh)(void);        /* deletes the store of this test: the next one that is opened is empty */
+    pawl_store *(*open)(const char *space, pawl_err *err);      /* opens a handle on the store of this test, in namespace `space` ("": the default) */
+    void (*pass)(pawl_store *s, int64_t ms);    /* lets time pass for the store; NULL: the test sleeps */
+    bool shared;                /* a closed store can be opened again, and several handles at once */
+    bool spaces;                /* it has namespaces */
+    uint32_t signals_max;       /* the limit of deliveries in a mailbox */
 } contract_maker;
 
-/* All of it, and the tests of the file that calls it. */
+/* Runs the tests of the contract, and those of the file that calls it. */
 int contract_main(int argc, char **argv, const contract_maker *maker);
 
 #endif

@@ -11,7 +11,7 @@
 #include "kernel/step.h"
 #include "kernel/visit.h"
 
-/* ---- what it calls -------------------------------------------------------------------------------------- */
+/* ---- the call of a node -------------------------------------------------------------------------------------- */
 
 /* Nodes that may change something outside, as far as can be known here. */
 bool guard_acts(const file_node *n)
@@ -133,7 +133,7 @@ static pawl_code show(guard *g)
     return g->sc->failed;
 }
 
-/* ---- what is asked of the rules ----------------------------------------------------------------------------- */
+/* ---- the request for the rules ----------------------------------------------------------------------------- */
 
 static void request_fill(const file_node *n, bool acts, pawl_request *q)
 {
@@ -197,7 +197,7 @@ static pawl_code prepare(guard *g)
     return rc == PAWL_OK && (g->gate.policy != NULL || asks_alone(g)) ? show(g) : rc;
 }
 
-/* ---- a person -------------------------------------------------------------------------------------------------------- */
+/* ---- the question to a person -------------------------------------------------------------------------------------------------------- */
 
 /* The possible answers: yes, no, or yes with other arguments. */
 static const pawl_value *schema_of(guard *g)
@@ -245,7 +245,7 @@ static pawl_code no(guard *g, bool *left)
     return pawl_fail(g->sc->s, PAWL_DENIED, "%s: no", prompt != NULL ? prompt : n->name);
 }
 
-/* ---- the rest of its world -------------------------------------------------------------------------------------------- */
+/* ---- commands and signals for policy/gate.c -------------------------------------------------------------------------------------------- */
 
 static pawl_code world_call(void *ctx, const char *effect, const pawl_value *args, const pawl_value **receipt)
 {
@@ -257,7 +257,7 @@ static pawl_code world_signal(void *ctx, const char *name, const pawl_value **va
     return pawl_await_signal(((guard *)ctx)->sc->s, name, value);
 }
 
-/* ---- in ------------------------------------------------------------------------------------------------------------- */
+/* ---- before the work of a node ------------------------------------------------------------------------------------------------------------- */
 
 static bool same_laws(const pawl_value *a, const pawl_value *b)
 {
@@ -413,7 +413,7 @@ const pawl_value *guard_args(guard *g, const pawl_value *more)
     return form_args(g->sc, g->sc->n->call, others, more);
 }
 
-/* ---- and out ------------------------------------------------------------------------------------------------------------ */
+/* ---- after the decision ------------------------------------------------------------------------------------------------------------ */
 
 static pawl_code go_there(guard *g, const pawl_value *names, bool *left)
 {
