@@ -40,7 +40,7 @@ pawl_code input_check(const pawl_value *input, pawl_err *err);          /* an in
 
 /* ---- turn_read.c: tools and texts; channels with the changes of this event -------------------------------------------- */
 
-extern const pawl_agent_tool tool_gone; /* stands for a tool that this version of the machine does not have */
+extern const pawl_agent_tool tool_gone; /* placeholder for a tool that this version of the machine does not have */
 const pawl_agent_tool *tool_of(const agent_def *d, const char *name);   /* NULL: none */
 const char *tag_of(turn *t, const char *what, uint32_t k);      /* "tool:7.2": of call 2 in round 7 */
 const pawl_value *content_text(turn *t, const char *text);      /* {"content":text}; NULL: `text` is NULL */
@@ -127,7 +127,7 @@ bool lifecycle_in_turn(const lifecycle *l);     /* a turn is open at that moment
 bool lifecycle_drop(turn *t);                   /* stops asking; true: the moment was the end of the agent */
 void on_lifecycle_hook(turn *t);
 void on_lifecycle_update(turn *t);
-void notify_hooks(turn *t, const char *type, const char *message);      /* nobody waits for the answers */
+void notify_hooks(turn *t, const char *type, const char *message);      /* the agent does not wait for the answers */
 void on_notification(turn *t);
 
 /* ---- builtin_tools.c: tools that the machine performs itself ------------------------------------------------------------------------ */
@@ -136,7 +136,7 @@ const char *builtin_input_error(const pawl_agent_tool *tool, const pawl_value *i
 void builtin_begin(turn *t, uint32_t k);
 /* True: *result and *failed are what the hooks after the call get; false: the call is done. */
 bool builtin_result(turn *t, uint32_t k, const pawl_value **result, bool *failed);
-void questions_unasked(turn *t);        /* closes open questions when nobody can be asked any more */
+void questions_unasked(turn *t);        /* closes open questions when no person is available any more */
 const pawl_value *questions_schema(turn *t, const pawl_value *questions);
 
 /* ---- authorize.c: permissions ---------------------------------------------------------------------------------------------- */

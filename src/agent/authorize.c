@@ -122,7 +122,7 @@ static void call_denied(turn *t, uint32_t k, const tool_gate *g)
         call_fail(t, k, g->reason);
     else
         call_fail(t, k, pawl_format(t->s, "Permission denied for tool: %s: %s", name, g->reason));
-    if (!ends || t->at != PHASE_AUTHORIZE)         /* other tools of this answer ran already: the turn goes on */
+    if (!ends || t->at != PHASE_AUTHORIZE)         /* other tools of this answer ran already, so the turn continues */
         return;
     calls_abort(t, "Interrupted");
     next_end(t, g->stops ? "stop_hook" : "denial", NULL);

@@ -1,6 +1,6 @@
 /* builtin_tools.c - tools that the machine performs itself: todo list, plan mode, questions, tool search, sub-agents.
  *
- * They have no handler: what they do is a write to a channel, a wait, or a child run. */
+ * They have no handler: each writes a channel, asks a person, or spawns a child run. Called by authorize.c and tool_runs.c; pure. */
 #include "agent/agent.h"
 
 /* ---- todo, and the plan ---------------------------------------------------------------------------------------- */

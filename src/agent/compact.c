@@ -11,7 +11,7 @@ static const char instruction[] =
     "Summarise the conversation above for yourself, since it will be replaced by your summary. Keep: what the user asked for, in their words; decisions "
     "and their reasons; files and names that matter; what was done and what failed; what is still to be done. Answer with the summary alone.";
 
-/* ---- what can be left out ------------------------------------------------------------------------------------ */
+/* ---- closed parts -------------------------------------------------------------------------------------------- */
 
 typedef struct span {           /* all messages, those of this event included */
     const pawl_value **all;
@@ -36,7 +36,7 @@ static bool is_pinned(const pawl_value *message)
     return pawl_value_bool(pawl_value_get(message, "pinned"));
 }
 
-/* The last answer of this turn with its results is open, and so is what the user said since the answer before. */
+/* Open are the last answer of this turn with its results, and the user's messages since the answer before it. */
 static uint32_t settled_to(const turn *t, const span *s)
 {
     uint32_t i = s->n;

@@ -1,4 +1,4 @@
-/* interrupt.c - interrupts and shutdown (A4).
+/* interrupt.c - interrupts and shutdown (A4). Transitions of reduce.c; pure.
  *
  * Afterwards every tool call of the conversation has a result, so that any provider accepts the conversation, and the agent takes input again. */
 #include "agent/agent.h"

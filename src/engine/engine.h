@@ -3,7 +3,7 @@
  * One thread drives the engine: it folds events (run/run_feed.c), stores the resulting lines of many runs in one commit (run/commit.c), and only
  * then dispatches commands (command/dispatch.c); the outcomes of handlers are fed as receipts (E1). While a handler runs, on the driving thread or
  * on the pool, the lease thread renews the leases (run/lease_renewal.c). The store is used under `lock`. The driving thread owns every other member
- * that is neither atomic nor said to be under a lock. */
+ * that is neither atomic nor marked as under a lock. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
@@ -119,7 +119,7 @@ void budgets_free(pawl_engine *e);
 
 /* completions.c: finished attempts return to the driving thread */
 bool completions_begin(pawl_engine *e);         /* false: no memory */
-void completions_wait(pawl_engine *e);          /* waits for jobs that a handler still has, after all were told to stop */
+void completions_wait(pawl_engine *e);          /* waits for jobs that a handler still has, after all were stopped */
 void completions_end(pawl_engine *e);
 void completions_expect(pawl_engine *e, int n); /* adds to the number of attempts on the pool or pending */
 unsigned completions_out(const pawl_engine *e); /* number of expected attempts that were not taken */

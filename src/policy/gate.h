@@ -56,7 +56,7 @@ typedef struct tool_gate {
     /* out */
     bool changed;               /* the input was changed */
     const pawl_value *result;   /* of a hook, in place of running the tool; NULL: run it */
-    const pawl_value *digest;   /* of the call that a person approved; NULL: nobody was asked */
+    const pawl_value *digest;   /* of the call that a person approved; NULL: no person was asked */
     pawl_decision decided;
     const char *reason;         /* of a denial */
     bool stops;                 /* a hook ends the run or turn */

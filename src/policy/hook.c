@@ -193,7 +193,7 @@ static bool exited_2(const hook_output *r, verdict *out)
         return true;
     }
     *out = heard ? r->said : (verdict){ .behavior = PAWL_OPEN };
-    if (why != NULL && !hook_point_may_deny(r->point))      /* nothing can be prevented: the person is told */
+    if (why != NULL && !hook_point_may_deny(r->point))      /* too late to prevent anything: the person gets the text as a message */
         return (out->message = joined(r->mem, out->message, why)) != NULL;
     return why == NULL || (out->context = joined(r->mem, out->context, why)) != NULL;   /* the tool has run: the model is */
 }

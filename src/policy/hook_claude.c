@@ -88,7 +88,7 @@ typedef struct claude_answer {
     arena *mem;
     hook_profile profile;
     hook_point point;
-    const pawl_value *top[TOP_MEMBERS], *own[OWN_MEMBERS];      /* NULL: not said, or not here */
+    const pawl_value *top[TOP_MEMBERS], *own[OWN_MEMBERS];      /* NULL: not present, or not allowed at this point */
     const char *why;
 } claude_answer;
 
@@ -97,7 +97,7 @@ static const char *type_word(pawl_type type)
     return type == PAWL_TYPE_BOOL ? "true or false" : type == PAWL_TYPE_STRING ? "a text" : "an object";
 }
 
-/* True: it stands in `values`, or is left out. False: why is set, or there is no memory. */
+/* True: the member is one of `values`, or missing. False: why is set, or no memory. */
 static bool member_take(claude_answer *a, const hook_member *m, const pawl_value *v, const pawl_value **to)
 {
     if (m->type != PAWL_TYPE_NONE && pawl_value_type(v) != m->type)
@@ -190,7 +190,7 @@ static bool said_fill(claude_answer *a, verdict *said)
     said->context = said_text(a->mem, a->own[S_CONTEXT]);
     said->message = said_text(a->mem, a->top[M_MESSAGE]);
     said->reason = said_text(a->mem, why);
-    if (a->profile == HOOK_CLAUDE && blocks && (a->point == HOOK_POST || a->point == HOOK_POST_FAILURE)) {  /* the tool has run: the model is told */
+    if (a->profile == HOOK_CLAUDE && blocks && (a->point == HOOK_POST || a->point == HOOK_POST_FAILURE)) {  /* the tool has run: the model gets it */
         const char *told = said->reason != NULL ? said->reason : "", *more = said->context != NULL ? said->context : "";
         char *both = arena_get(a->mem, strlen(told) + strlen(more) + 2);
 

@@ -62,7 +62,7 @@ static bool set_class(re_set *s, char name)
     return true;
 }
 
-/* The byte that an escape stands for; -1: it is none that is read here. */
+/* The byte of an escape; -1: an escape that is not supported. */
 static int escape_byte(char c)
 {
     static const char letters[] = "tnrfv", bytes[] = "\t\n\r\f\v";

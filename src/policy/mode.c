@@ -4,7 +4,7 @@
  * Invariant: the order of the modes is that of their rights; names are stored in journals and settings and never change. */
 #include "policy/policy.h"
 
-enum { MODES = 5, CLASSES = 6, INSIDE = 4 };    /* INSIDE: allowed of what lies in the workspace, else left open */
+enum { MODES = 5, CLASSES = 6, INSIDE = 4 };    /* INSIDE: allowed inside the workspace, else open */
 
 static const char *const mode_names[MODES] = { "", "plan", "default", "acceptEdits", "bypassPermissions" };
 static const char *const permission_names[CLASSES] = { "", "read", "edit", "exec", "net", "other" };

@@ -29,7 +29,7 @@ typedef struct trace {              /* why a call passes without an approval */
 typedef struct node_judgement {             /* of one node in one mode */
     bool acts;                      /* it may change something, and is not in `except` */
     bool asks, denies;
-    bool passes;                    /* it acts and nobody is asked: see `how` */
+    bool passes;                    /* it acts without an approval: see `how` */
     bool replaced;                  /* a hook replaces its result */
     bool slips;                     /* after an approval it is called with the arguments of a hook */
     bool reroutes;                  /* a hook chooses the next node */

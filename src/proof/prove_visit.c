@@ -28,7 +28,7 @@ static const move moves[] = {
     { TOP,    FAILED, IF_STUMBLES | IF_LOST,    GONE,  0,         NULL },
     { ASKED,  CLEAR,  0,                        GIVEN, 0,         NULL },
     { ASKED,  CLEAR,  IF_SLIPS,                 GONE,  0,         "a hook rewrites what a person had edited, and it is not denied" },
-    { ASKED,  LEFT,   IF_ON_NO,                 GONE,  WAY_NO,    NULL },       /* a no, or nobody answered in time */
+    { ASKED,  LEFT,   IF_ON_NO,                 GONE,  WAY_NO,    NULL },       /* the answer no, or a timeout */
     { ASKED,  OVER,   IF_NO_ON_NO,              GONE,  0,         NULL },
     { CLEAR,  LEFT,   IF_REPLACED,              GONE,  WAY_ON,    NULL },
     { CLEAR,  OUT,    0,                        KEPT,  0,         NULL },

@@ -1,6 +1,6 @@
 /* result.c - writes to the result of a split: doubts, texts to be split in turn; and compares words with fixed texts.
  *
- * Called by the other files of this folder while they split, and by src/policy afterwards. Owns nothing: everything stands in the caller's
+ * Called by the other files of this folder while they split, and by src/policy afterwards. Owns nothing: everything is in the caller's
  * struct shell. Invariant: the first doubt stays, so that its place is the first one in the text; `unseen` implies `unsure`. */
 #include "shell/shell.h"
 

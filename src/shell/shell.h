@@ -103,7 +103,7 @@ void shell_part_fed(shell *s, shell_part *p);
 
 /* ---- programs.c: the table of programs whose words are understood ------------------------------------------- */
 
-/* What a program does with the paths among its words. LOOK: no path, yet the program must be looked at (cd). */
+/* The use that a program makes of the paths among its words. LOOK: no path, but the caller must examine the program (cd). */
 typedef enum operand_use { OPERAND_NONE, OPERAND_READ, OPERAND_EDIT, OPERAND_BOTH, OPERAND_LOOK } operand_use;
 bool program_only_reads(const shell *s, const shell_part *p);       /* with these words it writes nothing and runs nothing */
 bool program_edits_operands(const shell *s, const shell_part *p);   /* mkdir, cp, sed -i: writes its operands and nothing else */

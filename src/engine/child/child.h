@@ -1,6 +1,6 @@
 /* child.h - spawn commands: child runs (E11).
  *
- * All of it is called on the driving thread, without a lock, unless said. */
+ * Called on the driving thread, without a lock, unless a comment says otherwise. */
 #ifndef ENGINE_CHILD_H
 #define ENGINE_CHILD_H
 

@@ -1,16 +1,18 @@
-/* decode.c - items and entries back from bytes. Nothing read is trusted: whatever is not exactly what code.c
- * writes is refused with its place. What an item means in this state is the fold's to judge. */
+/* decode.c - reads items and entries from bytes.
+ *
+ * Called by the code that reads journals and snapshots; pure, in the caller's arena. The bytes are not trusted: anything that encode.c would not write
+ * is refused, with its place in the text. Whether an item fits the state is checked by the folds. */
 #include "kernel/frame.h"
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
 
 #include <string.h>
 
-/* What is no canonical JSON ends the scan. What is, but should be something else, is remembered and read over. */
+/* Text that is not canonical JSON ends the scan. Valid JSON of the wrong kind is noted in `wrong` and skipped. */
 typedef struct reader {
     scan s;
-    size_t at;              /* of the element, for messages */
-    const char *wrong;      /* the first thing that was not as it should be */
+    size_t at;              /* number of the element, for errors */
+    const char *wrong;      /* the first wrong element; NULL: none */
 } reader;
 
 static void unfit(reader *r, const char *what)
@@ -19,7 +21,7 @@ static void unfit(reader *r, const char *what)
         r->wrong = what;
 }
 
-/* To the next element of the array that is open. */
+/* Moves to the next element of the open array. */
 static bool next(reader *r)
 {
     r->at++;
@@ -34,7 +36,7 @@ static const pawl_value *next_value(reader *r)
     return next(r) ? scan_value(&r->s) : NULL;
 }
 
-/* A text without NUL. Told through `out`, for a struct that is returned is copied as soon as it is written. */
+/* Reads a text without NUL. `out` is a parameter, since returning the struct would copy it. */
 static void text_into(reader *r, scan_text *out)
 {
     out->text = "";
@@ -63,7 +65,7 @@ static const char *next_text(reader *r)
     return next(r) ? text_here(r) : "";
 }
 
-/* A whole number; false: it is something else, which is read over. */
+/* Reads an integer; false: another value, which is skipped. */
 static bool whole_here(reader *r, bool *below, uint64_t *n)
 {
     if (*r->s.at == '-' || (*r->s.at >= '0' && *r->s.at <= '9'))
@@ -106,7 +108,7 @@ static const pawl_value *next_object(reader *r)
     return next(r) ? value_of(r, PAWL_TYPE_OBJECT) : NULL;
 }
 
-/* Into the array or object at hand; false: it is something else, and is read over. */
+/* Enters an array or object; false: another value, which is skipped. */
 static bool enter(reader *r, char bracket)
 {
     if (*r->s.at == bracket)
@@ -116,7 +118,7 @@ static bool enter(reader *r, char bracket)
     return false;
 }
 
-/* Out of it: elements that nobody knows are read over. */
+/* Leaves the array; skips further elements, which are wrong. */
 static void leave_array(reader *r, const char *what)
 {
     if (scan_left(&r->s))
@@ -154,7 +156,7 @@ static const pawl_value *refs_here(reader *r)
     return array;
 }
 
-/* Of the item's VALUE: after its last element. */
+/* Reads the references of the item's VALUE, an optional element after its last one. */
 static void refs_last(reader *r, item *it)
 {
     if (scan_left(&r->s) && next(r))
@@ -245,7 +247,7 @@ static const char *const *names_here(reader *r, uint32_t *count)
     return all;
 }
 
-/* The next key of the object that is open; each is above the one before it. */
+/* Reads the next key of the open object; keys ascend. */
 static const char *key_here(reader *r, const char **before)
 {
     scan_text t;
@@ -263,7 +265,7 @@ static void unknown_here(reader *r, const char *what)
     unfit(r, what);
 }
 
-/* Members of an optional last object, each known by name. */
+/* Reads an optional last object, whose members have fixed names. */
 static const leave *leave_of(reader *r)
 {
     leave *l = one(r, sizeof *l);
@@ -427,7 +429,7 @@ static void id_of(reader *r, item *it)
 
 /* ---- items ------------------------------------------------------------------------------------- */
 
-/* A SPEC is kept as canonical text, which it is where it stands; its members are looked at when they are needed. */
+/* A SPEC stays canonical text in the line; its members are parsed when they are needed. */
 static void spec_of(reader *r, item *it)
 {
     const pawl_value *v;
@@ -497,7 +499,7 @@ static void select_of(reader *r, item *it)
         it->n = (uint32_t)next_uint(r, UINT32_MAX - 1);
 }
 
-/* What came in from outside. */
+/* Items of events. */
 static void event_of_item(reader *r, item *it)
 {
     switch ((item_kind)it->kind) {
@@ -521,7 +523,7 @@ static void event_of_item(reader *r, item *it)
         it->value = next_object(r);
         update_checked(r, it->value);
         break;
-    default:        /* signal, and emit, which looks alike */
+    default:        /* signal and emit, which have the same form */
         it->task = next_text(r);
         it->value = next_value(r);
         refs_last(r, it);
@@ -646,7 +648,7 @@ static void rest_of(reader *r, item *it)
     }
 }
 
-/* The item at hand; NULL: told, but for what ended the scan. */
+/* Reads an item; NULL: err is set, except for errors that ended the scan. */
 static item *item_here(reader *r, pawl_err *err)
 {
     item *it = one(r, sizeof *it);

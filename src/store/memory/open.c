@@ -16,7 +16,7 @@ static pawl_code beginning_store(pawl_store *s, const stored_run *r, pawl_beginn
             return store_fenced(r->at.key, with->fence, r->head.fence, err);
         rc = run_claim(space_of(s), with->owner, memory_now(s), with->ttl_ms, &claim, err);
         with->head = claim.head;
-        with->head.owner = with->owner;     /* the text of the run is freed when its first lines end it */
+        with->head.owner = with->owner;     /* the caller's text, since that of the run is freed when its first lines end it */
     }
     if (rc == PAWL_OK && with->first != NULL) {
         with->first->run = r->at.key;

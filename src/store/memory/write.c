@@ -152,7 +152,7 @@ static bool is_repeated(const stored_run *r, const pawl_append *a, uint64_t entr
     return true;
 }
 
-/* Marks the deliveries that `a` takes. The search goes on from the one before, for they are mostly taken in order. */
+/* Marks the deliveries that `a` takes. Each search starts at the previous delivery, since they are mostly taken in order. */
 static bool mark_taken(stored_run *r, const pawl_append *a)
 {
     stored_delivery *d = r->mail_first;

@@ -160,11 +160,11 @@ void head_read(sqlite_store *s, sqlite3_stmt *q, pawl_head *head);      /* a row
 /* The same by id, with texts in s->lent. `row` (may be NULL) gets what a run_row has. False: no such run, or s->rc. */
 bool head_load(sqlite_store *s, const char *run, pawl_head *head, run_row *row);
 const char *text_lend(sqlite_store *s, const char *text);               /* a copy in s->lent; NULL for NULL, or s->rc */
-/* Begins a transaction that reads one run. Not PAWL_OK: no transaction was begun. */
+/* Begins a transaction that reads one run. Not PAWL_OK: no transaction is open. */
 pawl_code read_run(sqlite_store *s, const char *run, bool has_callback, int64_t *no, pawl_err *err);
 /* The same with a statement whose ?1 is the run. */
 pawl_code read_rows(sqlite_store *s, const char *run, bool has_callback, sql_id id, sqlite3_stmt **q, pawl_err *err);
-/* Begins a transaction that writes one run as its holder. NULL: *rc says why, and no transaction was begun. */
+/* Begins a transaction that writes one run as its holder. NULL: *rc is the reason, and no transaction is open. */
 run_row *write_run(sqlite_store *s, txn_kind kind, const char *run, uint64_t fence, pawl_code *rc, pawl_err *err);
 /* In a transaction: the run, when `fence` is its newest. NULL: *rc says why, or s->rc. */
 run_row *run_row_held(sqlite_store *s, const char *run, uint64_t fence, pawl_code *rc, pawl_err *err);
