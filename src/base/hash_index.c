@@ -1,4 +1,6 @@
-/* hash_index.c - positions by hash: growing, adding, removing. See hash_index.h. */
+/* hash_index.c - positions by hash: growing, adding, removing. See hash_index.h.
+ *
+ * Used by tables of the kernel and others, on the thread of their owner. Pure but for memory. */
 #include "base/hash_index.h"
 
 enum { SLOTS_FIRST = 16 };

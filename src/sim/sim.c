@@ -49,7 +49,7 @@ static void auditor_end(world *w)
     w->auditor = NULL;
 }
 
-/* The engine that loads runs like a worker also dies: it remembers what the store has lost. */
+/* The auditor, an engine that loads runs as a worker does, also dies: it remembers what the store has lost. */
 static void world_power_cut(world *w)
 {
     power_cut(w);
@@ -145,7 +145,7 @@ static void world_end(world *w)
     buf_free(&w->trace);
 }
 
-/* ---- both of them -------------------------------------------------------------------------------------- */
+/* ---- the two worlds ------------------------------------------------------------------------------------- */
 
 /* How everything ends without faults. */
 static pawl_code undisturbed(world *w, const pawl_sim_setup *setup, uint64_t seed, pawl_sim_report *report)

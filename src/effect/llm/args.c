@@ -122,7 +122,7 @@ static pawl_code messages_check(args_reading *at, llm_request *out)
     return rc;
 }
 
-/* ---- the rest of it --------------------------------------------------------------------------------------- */
+/* ---- the other arguments -------------------------------------------------------------------------------------- */
 
 static pawl_code tools_check(args_reading *at, llm_request *out)
 {
@@ -330,7 +330,7 @@ const pawl_value *llm_args_flat(arena *mem, const pawl_value *args)
     return mem->failed ? NULL : out;
 }
 
-/* ---- as requests need it --------------------------------------------------------------------------------------- */
+/* ---- what requests need -------------------------------------------------------------------------------------- */
 
 void llm_put_text(buf *b, const char *name, const char *text)
 {
