@@ -1,6 +1,6 @@
-/* entry.c - the states of an outbox entry as tables, their movers, and the two ways to find an entry: by its state, by its command's id.
+/* entry.c - the states of an outbox entry as tables, their movers, and the two indexes of entries: by state, and by the command's id.
  *
- * On the driving thread, but for later_move(), which is under the lock of completions.c. Invariants, checked after each move:
+ * Called on the driving thread, except later_move(), which needs the lock of completions.c. Invariants, checked after each move:
  *   O1  an entry has a place in a budget, or waits for one, in no other state than queued, granted, leaving and while it runs;
  *   O2  an attempt leaves for a handler, with a number of 1 or more, and not before its count is in the store where that is to know it (E13);
  *   O3  an entry with a receipt has no attempt, and is not being resolved (E5);
@@ -34,7 +34,7 @@ static const sm_row entry_rows[ENTRY_STATES] = {
 };
 #undef TO
 
-/* The states in which an attempt is with its handler. */
+/* The states in which a handler has the attempt. */
 enum { ATTEMPT_OUT = ENTRY_IN(ENTRY_RUNNING) | ENTRY_IN(ENTRY_UNWANTED) | ENTRY_IN(ENTRY_STRAY) };
 enum { MAY_HAVE_PLACE = ENTRY_IN(ENTRY_QUEUED) | ENTRY_IN(ENTRY_GRANTED) | ENTRY_IN(ENTRY_LEAVING) | ATTEMPT_OUT };
 
@@ -135,7 +135,7 @@ static const char *later_wrong(const void *owner, unsigned state)
 
 const sm_table later_table = { "later answer", later_rows, LATER_STATES, later_wrong };
 
-/* By one more, or by one less: -1. */
+/* Adds `by` (1 or -1) to the counter of the entry's count state. */
 static void counts_add(const outbox_entry *entry, size_t n)
 {
     outbox *o = &entry->run->outbox;
@@ -173,7 +173,7 @@ static bool before_in(const outbox_entry *a, const outbox_entry *b, unsigned sta
     return a->order < b->order;
 }
 
-/* It has a time limit that must be watched while it is in that state. */
+/* Whether a time limit of the entry must be watched in that state. */
 static bool is_limited(const outbox_entry *entry, unsigned state)
 {
     if (state == ENTRY_QUEUED)
@@ -181,7 +181,7 @@ static bool is_limited(const outbox_entry *entry, unsigned state)
     return state == ENTRY_RUNNING && has_limit(&entry->limits);
 }
 
-/* O5. Mostly it belongs at the end. */
+/* Inserts the entry at its place (O5), which is mostly the end. */
 static void list_add(entry_list *l, outbox_entry *entry)
 {
     outbox_entry *at = l->last;
@@ -257,7 +257,7 @@ static bool index_grow(outbox *o, const pawl_alloc *alloc)
     if (o->count < old_cap)
         return true;
     if ((index = mem_new(alloc, cap * sizeof *index)) == NULL)
-        return old_cap > 0;     /* longer chains, that is all */
+        return old_cap > 0;     /* without memory the chains only get longer */
     o->index = index;
     o->index_cap = cap;
     for (size_t i = 0; i < old_cap; i++)

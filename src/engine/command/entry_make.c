@@ -1,4 +1,4 @@
-/* entry_make.c - an entry of an outbox is made: of an open command, or of an entry that is given up.
+/* entry_make.c - makes an outbox entry, from an open command or from an entry that is given up.
  *
  * Called by reconcile.c and cancel.c on the driving thread, without a lock; stop_asked() and beat() are called by handlers, on their threads.
  * A new entry meets the invariants O1 to O5 of entry.c. */
@@ -16,15 +16,15 @@ static bool stop_asked(const pawl_job *job)
     entry_attempt *a = &entry->attempt;
 
     if (a->until_ms > 0 && steady_ms() > a->until_ms)
-        a->overran = true;      /* the store's clock may be a little behind */
-    return a->stop || a->overran || (entry->e->abandoned && !entry->h->sql);    /* what is done in SQL is ended by the store's transaction */
+        a->overran = true;      /* noted here, since the store's clock may be a little behind */
+    return a->stop || a->overran || (entry->e->abandoned && !entry->h->sql);    /* the store's transaction ends a command in SQL */
 }
 
 static void beat(const pawl_job *job)
 {
     outbox_entry *entry = job->ctx;
 
-    entry->attempt.beats++;     /* the driving thread sees that it changes */
+    entry->attempt.beats++;     /* the driving thread notices the change */
 }
 
 /* ---- made -------------------------------------------------------------------------------------------------------- */

@@ -9,8 +9,8 @@ struct handler {
     pawl_handler_fn *fn;
     void *arg;
     pawl_class cls;
-    bool sql;                   /* performed in the transaction that stores its receipt (sql_command.c) */
-    int64_t limit_ms;           /* of such a one */
+    bool sql;                   /* runs in the transaction that stores its receipt (sql_command.c) */
+    int64_t limit_ms;           /* time limit of such a handler */
     char name[];
 };
 

@@ -1,6 +1,6 @@
-/* limits.c - whether the limits of a command let it go on: its times, its number of attempts, its class (E5, E7, E8).
+/* limits.c - checks the limits of a command: its times, its number of attempts, its class (E5, E7, E8).
  *
- * Pure: looks at an entry and at a time that it is given. Any thread that may read the entry. */
+ * Pure functions of an entry and a time. Any thread that may read the entry. */
 #include "engine/command/attempt.h"
 
 bool has_limit(const pawl_limits *l)
@@ -53,7 +53,7 @@ bool entry_is_in_doubt(const outbox_entry *entry)
     uint32_t made = entry->job.attempt - entry->cleared, most = entry->limits.retry.max_attempts;
 
     if (entry->h != NULL && entry->h->sql && entry->limits.cls != PAWL_ONCE)
-        return false;           /* a count of such a one is its own, and without a receipt it has not happened */
+        return false;           /* a command in SQL: without a receipt it has not happened */
     return entry->in_doubt && entry->resolution != RESOLUTION_ASKING && made > 0 &&
            ((entry->limits.cls == PAWL_ONCE && (most <= 1 || !BROKEN(BROKEN_ONCE_RETRY))) || (most > 1 && made >= most));
 }

@@ -1,11 +1,13 @@
-/* partial_output.c - what handlers have said so far, for the signal that interrupts a run (A4): the text that a reader has seen is kept by the entry
- * that ends it, though nobody will hear the rest. */
+/* partial_output.c - collects the text that handlers have output so far, for the signal that interrupts a run (A4): the entry of the interrupt stores
+ * the text that stream readers have seen.
+ *
+ * partial_add() is called on the handler's thread, the rest on the driving thread; the text is under e->said_lock. */
 #include "engine/command/entry.h"
 #include "kernel/machine.h"
 
-enum { SAID_BYTES_MAX = 4 << 20 };      /* of text, of one attempt; what comes after that is not kept */
+enum { SAID_BYTES_MAX = 4 << 20 };      /* bytes of text that are kept of one attempt; later text is dropped */
 
-/* On the handler's thread, and often: it is read when somebody interrupts. */
+/* Called often, on the handler's thread, so it only appends; an interrupt reads the text. */
 void partial_add(outbox_entry *entry, const char *text, size_t size)
 {
     pthread_mutex_lock(&entry->e->said_lock);
@@ -14,7 +16,7 @@ void partial_add(outbox_entry *entry, const char *text, size_t size)
     pthread_mutex_unlock(&entry->e->said_lock);
 }
 
-/* A new attempt says it all again. */
+/* A new attempt outputs its text from the start. */
 void partial_begin(outbox_entry *entry)
 {
     if (!entry->keeps_output)

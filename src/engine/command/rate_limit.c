@@ -1,8 +1,8 @@
-/* rate_limit.c - how much of an effect is performed at a time: what is over it waits here, in order of arrival, and holds no thread.
+/* rate_limit.c - limits how many commands of an effect run at a time: the others wait here in order of arrival, without a thread.
  *
  * A budget has a queue for each key (one, when it has none). Its turn list holds the keys that have a waiting entry and a free place, the one whose
  * first entry has waited longest at its head. Called on the driving thread, without a lock. Invariant: an entry waits only while its run is driven,
- * so that it keeps no other entry waiting when it could not leave. */
+ * since otherwise it would take a place that it could not use. */
 #include "engine/command/attempt.h"
 #include "kernel/names.h"
 
@@ -17,24 +17,24 @@ struct budget_key {
     struct budget_key *next;            /* in its slot */
     struct budget_key *before, *after;  /* in the turn list */
     struct budget *of;
-    outbox_entry *first, *last;         /* those that wait */
+    outbox_entry *first, *last;         /* the waiting entries */
     uint32_t running;
-    bool turn;                          /* it is in that list */
+    bool turn;                          /* the key is in the turn list */
     size_t size;
     char text[];
 };
 
 struct budget {
     struct budget *next;
-    pawl_budget is;                     /* its key is ours */
+    pawl_budget is;                     /* a copy: this file owns the texts */
     double tokens;
-    int64_t filled_ms;                  /* when they were counted; 0: never */
+    int64_t filled_ms;                  /* when the tokens were last refilled; 0: never */
     uint32_t running;
     uint64_t arrived;
     size_t waiting;
     budget_key *slots[KEY_SLOTS];
     budget_key *turn_first, *turn_last;
-    outbox_entry *held;                 /* those that have a place */
+    outbox_entry *held;                 /* the entries that have a place */
     char key[BUDGET_KEY_BYTES_MAX + 1];
     char effect[];
 };
@@ -50,7 +50,7 @@ static budget_key **slot_of(budget *b, const char *text, size_t size)
     return &b->slots[(h ^ h >> 16) % KEY_SLOTS];
 }
 
-/* NULL: no memory. What has nothing at the pointer shares the empty text, which no JSON is. */
+/* The key of an entry; NULL: no memory. Entries without a value at the pointer share the empty text, which is not JSON. */
 static budget_key *key_of(pawl_engine *e, budget *b, const outbox_entry *entry)
 {
     const pawl_value *v = b->is.key == NULL ? NULL : pawl_value_find(entry->job.args, b->is.key);
@@ -142,7 +142,7 @@ static pawl_code budget_check(const char *effect, const pawl_budget *b, pawl_err
     return PAWL_OK;
 }
 
-/* The keys are put in order by the new numbers. */
+/* Updates the place of every key in the turn list after a change of the limits. */
 static void keys_settle(pawl_engine *e, budget *b)
 {
     for (size_t i = 0; i < KEY_SLOTS; i++)
@@ -225,7 +225,7 @@ pawl_code budget_enter(pawl_engine *e, outbox_entry *entry)
     if (entry->place.ticket == 0)
         entry->place.ticket = ++b->arrived;
     entry->place.ask = e->asks;
-    entry->not_before_ms = 0;           /* that is over */
+    entry->not_before_ms = 0;           /* its back-off has passed */
     entry_move(entry, ENTRY_QUEUED);
     queue_put(entry->place.key, entry);
     b->waiting++;
@@ -268,7 +268,7 @@ void budget_leave(pawl_engine *e, outbox_entry *entry)
     key_settle(e, k);
 }
 
-/* True also for an entry that is queued now, and was at the last ask. */
+/* Whether the entry had to wait for a place: also true for one that is queued since an earlier round. */
 bool had_to_wait(const outbox_entry *entry)
 {
     return entry->place.had_to_wait || (entry->state == ENTRY_QUEUED && entry->place.ask != entry->e->asks);
@@ -302,7 +302,7 @@ static bool has_place(const budget *b)
     return b->is.running == 0 || b->running < b->is.running;
 }
 
-/* A handler that does not stop loses its place after the grace time. */
+/* Takes the place of a handler that has not stopped within the grace time. */
 static void deaf_leave(pawl_engine *e, budget *b)
 {
     int64_t now = steady_ms();
@@ -357,7 +357,7 @@ static int64_t token_at(const budget *b)
     return b->filled_ms + 1 + (int64_t)(ms > 1 ? ms - 1e-6 : 0);
 }
 
-/* Only for a token: a place becomes free when an attempt comes back. */
+/* Only tokens have a time; a place becomes free when an attempt returns. */
 static int64_t budget_next(const budget *b)
 {
     return b->waiting == 0 || b->turn_first == NULL || !has_place(b) || has_token(b) ? 0 : token_at(b);

@@ -1,4 +1,4 @@
-/* ready_fd.c - the descriptor of pawl_engine_fd. Apart from the others, for what the system calls `write` the kernel's headers call otherwise. */
+/* ready_fd.c - the descriptor of pawl_engine_fd(). A file of its own, since the system's `write` collides with a type of the kernel's headers. */
 #include "engine/command/ready_fd.h"
 
 #include <sys/eventfd.h>
@@ -12,7 +12,7 @@ int ready_fd_open(bool raised)
 void ready_fd_raise(int fd)
 {
     if (fd >= 0)
-        (void)eventfd_write(fd, 1);     /* fails when it counts to its end: then it is readable */
+        (void)eventfd_write(fd, 1);     /* fails only when the counter is full: then the descriptor is readable */
 }
 
 void ready_fd_lower(int fd)

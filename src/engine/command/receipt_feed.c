@@ -1,7 +1,7 @@
-/* receipt_feed.c - receipts are folded, and stay in the outbox until they are stored.
+/* receipt_feed.c - folds receipts; their entries stay in the outbox until the receipts are stored.
  *
  * Called by dispatch.c, cancel.c and sql_command.c on the driving thread; the store is used under the engine's lock. Invariant: a receipt is
- * folded once (E4), and one that cannot be folded now is delivered to its run, so that no outcome is lost (E13). */
+ * folded once (E4), and a receipt that cannot be folded now is delivered to its run, so that no outcome is lost (E13). */
 #include "engine/command/attempt.h"
 
 #include <stdio.h>
@@ -21,11 +21,11 @@ static bool receipt_deliver(pawl_engine *e, const cached_run *r, const outbox_en
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->deliver(e->store, r->id, &d, NULL);
     pthread_mutex_unlock(&e->lock);
-    return rc == PAWL_OK || rc == PAWL_CONFLICT;        /* delivered before: the first one counts */
+    return rc == PAWL_OK || rc == PAWL_CONFLICT;        /* CONFLICT: delivered before; the first delivery counts */
 }
 
-/* They cannot be folded now: they are delivered to the run like receipts from outside, so that the outcome is kept for the engine that can
- * take it (E13). One that cannot be delivered stays here. */
+/* Delivers receipts that cannot be folded now to the run, like receipts from outside, for the engine that can take them (E13). A receipt that cannot
+ * be delivered stays here. */
 static void receipts_deliver(pawl_engine *e, cached_run *r)
 {
     static const entry_state states[] = { ENTRY_DONE, ENTRY_FED };
@@ -50,7 +50,7 @@ pawl_code receipt_feed(pawl_engine *e, cached_run *r, outbox_entry *entry, pawl_
     return rc;
 }
 
-/* An entry stays until its receipt is stored, so that nothing is performed again for a failed append. */
+/* Keeps the entry until its receipt is stored, so that a failed append does not make a command run again. */
 pawl_code receipts_feed(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;

@@ -1,14 +1,14 @@
-/* reconcile.c - the outbox of a run is compared with the open commands of its state: entries are made, and dropped.
+/* reconcile.c - compares the outbox of a run with the open commands of its state: makes and drops entries.
  *
  * Called by drive.c, the scheduler, dispatch.c and the commit, on the driving thread, without a lock. Invariant: after outbox_reconcile() each open command
- * that is no timer has an entry, but one whose secret is missing, and each entry of no open command runs out or waits for its receipt to be stored. */
+ * that is no timer has an entry, except when its secret is missing; each entry without an open command still runs, or its receipt waits to be stored. */
 #include "engine/command/attempt.h"
 #include "kernel/events.h"
 #include "kernel/state.h"
 
 #include <string.h>
 
-/* Its command is not open any more. A running attempt is told to stop, and dropped when it returns; a receipt stays until it is stored. */
+/* The command is not open any more. Stops a running attempt, which is dropped when it returns; a receipt stays until it is stored. */
 static void entry_close(pawl_engine *e, outbox_entry *entry)
 {
     if (entry->state == ENTRY_FED || entry->state == ENTRY_UNWANTED)
@@ -52,7 +52,7 @@ void outbox_note_receipt(cached_run *r, const char *id)
     r->commands_moved = r->commands_moved || b->failed;
 }
 
-/* Not before they are stored: a fold that is taken back opens the command again. But then at once, so that no attempt begins any more (E4). */
+/* After the receipts are stored, since a fold that is undone opens the command again; and then at once, so that no attempt starts any more (E4). */
 void outbox_stored(pawl_engine *e, cached_run *r)
 {
     buf *b = &r->outbox.received;
@@ -69,7 +69,7 @@ void outbox_stored(pawl_engine *e, cached_run *r)
     buf_reset(b);
 }
 
-/* With all that it refers to, and secrets to be put in. */
+/* The command with all references resolved, and its secrets. */
 static pawl_code command_whole(pawl_engine *e, cached_run *r, size_t i, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -80,7 +80,7 @@ static pawl_code command_whole(pawl_engine *e, cached_run *r, size_t i, arena *m
     return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
 }
 
-/* With its arguments. What refers to nothing but the run's own stays where it is: lazy_args.c. */
+/* Makes the entry with its arguments. Arguments that refer only to the run's own state stay there (lazy_args.c). */
 static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, size_t i, pawl_err *why, pawl_err *err)
 {
     const pawl_value *secrets = NULL;
@@ -94,8 +94,8 @@ static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, size_t i, pawl_
         rc = fail(err, PAWL_INVALID, "%s: a secret is no input of a child run: name it in the child's own channels", cmd.id);
     if (rc == PAWL_OK)
         rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
-    if (rc == PAWL_OK && missing && !state_canceling(r->st))  /* else it is canceled, and needs no secret */
-        r->commands_moved = true;       /* the next pass looks for the secret again */
+    if (rc == PAWL_OK && missing && !state_canceling(r->st))  /* a canceled command needs no secret */
+        r->commands_moved = true;       /* the next pass asks for the secret again */
     else if (rc == PAWL_OK)
         rc = entry_make(e, r, &cmd, false, err);
     arena_free(&mem);
@@ -114,7 +114,7 @@ static pawl_code command_reconcile(pawl_engine *e, cached_run *r, size_t i, pawl
     if ((entry = outbox_find(r, cmd.id)) != NULL) {
         entry->seen = r->outbox.reconciled;
         r->borrowed = r->borrowed || entry->args != ARGS_OWN;
-        r->commands_moved = r->commands_moved || entry->state == ENTRY_FED;     /* it is open anew: another entry, when that receipt is stored */
+        r->commands_moved = r->commands_moved || entry->state == ENTRY_FED;     /* open again: another entry is made when this receipt is stored */
         if (entry->state == ENTRY_UNWANTED)
             entry_move(entry, ENTRY_RUNNING);
         return PAWL_OK;

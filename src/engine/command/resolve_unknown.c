@@ -1,4 +1,4 @@
-/* resolve_unknown.c - an effect resolves the unknown outcome of a command, before a person is asked (E5).
+/* resolve_unknown.c - resolves the unknown outcome of a command with an effect, before a person is asked (E5).
  *
  * While it does, the entry performs that effect in place of its own. Called by receipts.c on the driving thread, without a lock. Invariant: an unknown
  * outcome is put to the effect once, unless its answer is "again". */
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-struct resolving {              /* in the entry's memory: what it performed before */
+struct resolving {              /* the original command of the entry, in the entry's memory */
     const handler *h;
     const char *effect;
     const pawl_value *args;
@@ -56,7 +56,7 @@ bool resolve_begin(pawl_engine *e, outbox_entry *entry)
     return true;
 }
 
-/* {"done":V}, {"failed":TEXT} or "again", as a person would answer; anything else leaves it unknown. */
+/* Reads {"done":V}, {"failed":TEXT} or "again", as a person would answer; any other result leaves the outcome unknown. */
 static bool answer_read(pawl_engine *e, outbox_entry *entry, bool *again)
 {
     buf *b = &entry->reply.text;
@@ -96,7 +96,7 @@ bool resolve_end(pawl_engine *e, outbox_entry *entry)
     bool again = false, known = answer_read(e, entry, &again);
 
     entry->resolving = NULL;
-    resolution_move(entry, again ? RESOLUTION_OPEN : RESOLUTION_CLOSED);       /* once for each doubt */
+    resolution_move(entry, again ? RESOLUTION_OPEN : RESOLUTION_CLOSED);       /* asked once for each unknown outcome */
     entry->h = was->h;
     entry->job.effect = was->effect;
     entry->job.args = was->args;

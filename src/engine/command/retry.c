@@ -1,4 +1,4 @@
-/* retry.c - an attempt that is over a limit is stopped (E8), and one that failed is made again, or not (E7).
+/* retry.c - stops attempts that have exceeded a limit (E8), and decides whether a failed attempt is made again (E7).
  *
  * Called by dispatch.c, collect.c, cancel.c and sql_command.c, on the driving thread, without a lock. */
 #include "engine/command/attempt.h"
@@ -6,7 +6,7 @@
 
 /* ---- limits ------------------------------------------------------------------------------------ */
 
-/* What it waited for a thread is no part of its attempt. */
+/* The wait for a thread does not count as part of the attempt. */
 static void start_look(const pawl_engine *e, outbox_entry *entry, int64_t now)
 {
     int64_t called = entry->attempt.called_ms;
@@ -33,7 +33,7 @@ void attempt_limits_check(pawl_engine *e, outbox_entry *entry, int64_t now)
         entry->rc = pawl_reply_fail(&entry->reply, PAWL_TIMEOUT, "%s: it took longer than its %s allows", entry->job.effect, over);
 }
 
-/* Once in a millisecond at most, for as many as have a limit. */
+/* Checks the entries with a limit, at most once in a millisecond. */
 void outbox_watch(pawl_engine *e, cached_run *r, int64_t now)
 {
     outbox *o = &r->outbox;
@@ -73,7 +73,8 @@ static int64_t delay_before(const pawl_engine *e, const pawl_retry *r, uint32_t 
 
 static bool is_stopped(const outbox_entry *entry) { return entry->attempt.stop && entry->attempt.exceeded == NULL; }
 
-/* By an engine that closes: what fails meanwhile waits for its next attempt, which another engine makes, or for the end of its limit there. */
+/* Whether the attempt was stopped because the engine drains. Then the command waits for its next attempt, which another engine makes, or for the end of
+ * its time limit there. */
 static bool is_stopped_by_close(const pawl_engine *e, const outbox_entry *entry)
 {
     const cached_run *r = entry->run;

@@ -1,7 +1,7 @@
-/* say.c - what a handler says while it works: kept for an interrupt where the run has one (A4), and given to the stream readers of its engine.
+/* say.c - the output of a handler while it works: kept for an interrupt when the run has one (A4), and given to the stream readers of the engine.
  *
- * The two functions of a job for that, on the thread of its handler. Invariants: a typed delta is neither parsed nor written as JSON here; what is said as
- * JSON is parsed once. Locks: e->said_lock, then that of the ring, one after the other. */
+ * Two functions of a job, on the thread of its handler. Invariants: a typed delta is neither parsed nor written as JSON here; output in JSON is parsed
+ * once. Locks: e->said_lock, then that of the ring, one after the other. */
 #include "effect/effect.h"
 #include "engine/command/attempt.h"
 #include "engine/run/stream_ring.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Readers get canonical JSON, whatever the handler wrote. Without readers, and nothing to keep, only the name is checked. */
+/* Converts the output to canonical JSON for readers. Without readers and without an interrupt, only the name is checked. */
 pawl_code job_say(const pawl_job *job, const char *name, const char *text)
 {
     outbox_entry *entry = job->ctx;
@@ -48,7 +48,7 @@ pawl_code job_delta(const pawl_job *job, const pawl_delta *delta)
     stream_ring *h;
 
     if (job->say != job_say)
-        return PAWL_PENDING;    /* of a copy of the job: its `ctx` may be another's */
+        return PAWL_PENDING;    /* called with a copy of the job, whose `ctx` may belong to another attempt */
     if (!delta_valid(delta))
         return PAWL_INVALID;
     entry = job->ctx;

@@ -1,6 +1,6 @@
-/* secrets.c - each secret is put in its place, when the entry of the command is made (K4).
+/* secrets.c - puts each secret into the arguments of a command, when its entry is made (K4).
  *
- * Called by reconcile.c on the driving thread, without a lock. Invariant: a secret is in the arguments of an entry only, in no journal and no error. */
+ * Called by reconcile.c on the driving thread, without a lock. Invariant: a secret is only in the arguments of an entry, never in a journal or an error. */
 #include "engine/command/entry.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static bool secret_file(const char *path, char *out, size_t size)
     n = fread(out, 1, size, f);
     fclose(f);
     if (n == size)
-        return false;       /* half a secret is none */
+        return false;       /* a truncated secret must not be used */
     while (n > 0 && (out[n - 1] == '\n' || out[n - 1] == '\r'))
         n--;
     out[n] = '\0';

@@ -1,4 +1,4 @@
-/* sql_command.c - commands that are performed in the transaction which stores their receipt: exactly once.
+/* sql_command.c - performs commands in the transaction that stores their receipts: exactly once.
  *
  * sql_start() is called by dispatch.c, sql_into_append() by commit.c, on the driving thread. The store calls work() and made() in its transaction, on
  * the same thread, under the engine's lock. Invariant: a run has one such command at a time, so that it is open when its receipt is folded. */
@@ -9,7 +9,7 @@
 
 enum { SQL_LIMIT_MS = 1000 };
 
-/* As the first machine says that says it; where they differ, binding is refused. */
+/* The declaration of the first machine that has one; when machines differ, adding the handler is refused. */
 static pawl_class effect_class(const pawl_engine *e, const char *effect)
 {
     pawl_class declared;
@@ -34,7 +34,7 @@ pawl_code pawl_engine_sql(pawl_engine *e, const char *effect, pawl_handler_fn *f
                     pawl_machine_name(e->m), effect, e->store->verbs->name);
     if ((rc = pawl_engine_effect(e, effect, fn, arg, effect_class(e, effect), err)) != PAWL_OK)
         return rc;
-    e->handlers->sql = true;    /* the newest is the first */
+    e->handlers->sql = true;    /* the newest handler is the first of the list */
     e->handlers->limit_ms = limit_ms > 0 ? limit_ms : SQL_LIMIT_MS;
     return PAWL_OK;
 }
@@ -43,7 +43,7 @@ void *pawl_ctx_sql(const pawl_job *job) { return job == NULL ? NULL : job->sql; 
 
 /* ---- chosen ----------------------------------------------------------------------------------- */
 
-/* Several commands in one commit take a third of a lease at most: no lease is renewed during the transaction. */
+/* All commands of one commit together get at most a third of a lease, since no lease is renewed during the transaction. */
 pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
 {
     int64_t now = engine_now(e);
@@ -52,7 +52,7 @@ pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
 
     if (entry == NULL || (e->sql_ms > 0 && e->sql_ms + entry->h->limit_ms > e->ttl_ms / 3))
         return PAWL_OK;
-    if (entry_has_expired(entry, now)) {        /* entries_ask() makes its receipt */
+    if (entry_has_expired(entry, now)) {        /* expired: entries_ask() makes its receipt */
         entry_move(entry, ENTRY_READY);
         *did = true;
         return PAWL_OK;
@@ -82,14 +82,14 @@ static pawl_code work(void *ctx, void *sql, pawl_err *err)
     entry->job.sql = sql;
     entry->rc = attempt_code(entry, attempt_run(entry));
     entry->job.sql = NULL;
-    reply_limit(r->e, entry);      /* what cannot be its receipt is an error while it can be taken back */
+    reply_limit(r->e, entry);      /* a reply that is too large must fail while the transaction can be rolled back */
     reply_check(r->e, entry);
     if (entry->reply.text.failed)
         entry->rc = PAWL_NOMEM;
     return entry->rc;
 }
 
-/* An error of the store counts for more than the result of the function. */
+/* An error of the store has precedence over the result of the function. */
 static void verdict(outbox_entry *entry, const pawl_within *w)
 {
     int64_t left;
@@ -106,7 +106,7 @@ static void verdict(outbox_entry *entry, const pawl_within *w)
         entry->rc = pawl_reply_fail(&entry->reply, PAWL_TRANSIENT, "%s: no memory", entry->job.effect);
     else if (w->rc == PAWL_UNKNOWN)
         entry->rc = pawl_reply_fail(&entry->reply, PAWL_EFFECT, "%s: its function does not know what came of it", entry->job.effect);
-    entry->reply.untouched = true;         /* it was taken back, whatever it did */
+    entry->reply.untouched = true;         /* the transaction was rolled back, so nothing has happened */
 }
 
 static pawl_code made(void *ctx, pawl_append *a)
