@@ -1,11 +1,14 @@
 /* cli.c - the program as it is typed: what it takes to start, to take one durable step, to evaluate, to work through files. */
+#define _DEFAULT_SOURCE         /* wait4 */
 #include "bench.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,11 +34,14 @@ static bool program(char out[4096])
     return access(out, X_OK) == 0 || bench_wrong("there is no program pawl beside pawl_bench", NULL);
 }
 
+static double spawned_bytes;     /* the most that the last one had in memory */
+
 /* Run it in `folder`, silent, and take its time. */
 static bool spawn(const char *folder, char *const argv[], double *ns)
 {
     posix_spawn_file_actions_t actions;
     char here[4096];
+    struct rusage used = {0};
     double begun;
     int status = 1;
     pid_t pid = 0;
@@ -48,8 +54,9 @@ static bool spawn(const char *folder, char *const argv[], double *ns)
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     begun = bench_ns();
-    good = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ) == 0 && waitpid(pid, &status, 0) == pid && status == 0;
+    good = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ) == 0 && wait4(pid, &status, 0, &used) == pid && status == 0;
     *ns = bench_ns() - begun;
+    spawned_bytes = (double)used.ru_maxrss * 1024;
     posix_spawn_file_actions_destroy(&actions);
     good = chdir(here) == 0 && good;
     return good || bench_wrong(argv[0], NULL);
@@ -132,6 +139,42 @@ static bool run_noop(reading *out)
 static bool run_jq(reading *out)
 {
     return run_ms("start: a\nstate: {x: {default: [1, 2, 3]}, y: {}}\nnodes:\n  a: {set: {y: '.x | add'}, next: end}\noutput: .y\n", out);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------- */
+
+/* A fan-out of so many, each of which evaluates an expression against a state that has them all. */
+static bool jq_fan(disk *d, int n, double *bytes)
+{
+    char path[4096], file[512];
+    char *pawl[] = { path, "run", "agent.yaml", NULL };
+    double ns;
+
+    snprintf(file, sizeof file, "start: list\nstate: {files: {}, facts: {merge: append}}\nnodes:\n"
+                                "  list: {set: {files: '[range(%d)]'}, each: {of: .files, node: count, as: path}, next: end}\n"
+                                "  count: {set: {facts: '.path + 1'}, next: end}\n", n);
+    if (!program(path) || !text_put(d->folder, "agent.yaml", file) || !spawn(d->folder, pawl, &ns))
+        return false;
+    *bytes = spawned_bytes;
+    return true;
+}
+
+static bool jq_bytes(reading *out)
+{
+    enum { FEW = 1000, MANY = 10000 };
+    double one, few, many;
+    disk d;
+    bool good = disk_begin(&d, false);
+
+    if (!good)
+        return false;
+    good = jq_fan(&d, 1, &one) && jq_fan(&d, FEW, &few) && jq_fan(&d, MANY, &many);
+    disk_end(&d);
+    if (!good)
+        return false;
+    out->value = log((many - one) / (few - one)) / log((double)MANY / FEW);
+    out->base = (many - one) / MANY / 1024;
+    return true;
 }
 
 /* ---- a thousand files --------------------------------------------------------------------------------- */
@@ -230,6 +273,7 @@ const figure cli_figures[] = {
     { "chat.oneshot_ms", "ms", "a process that does nothing", 20, false, 3, chat_oneshot },
     { "cli.run_noop_ms", "ms", "a process that does nothing", 12, false, 3, run_noop },
     { "cli.run_jq_ms", "ms", "a process that does nothing", 45, false, 3, run_jq },
+    { "growth.jq_bytes", "exponent", "KiB for each of 10,000", 1.1, false, 1, jq_bytes },
     { "policy.prove_ms", "ms", "two processes that do nothing", 200, false, 3, prove_ms },
     { "cli.files_1000", "x", "the same commands by xargs -P 2", 1.2, false, 5, files_1000 },
     { NULL, NULL, NULL, 0, false, 0, NULL },

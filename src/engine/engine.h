@@ -135,6 +135,7 @@ outbox_entry *pool_end(pawl_engine *e);         /* joins the threads; returns th
 bool pool_put(pawl_engine *e, outbox_entry *entry);
 void pool_tend(pawl_engine *e, bool wait);      /* calls pool_replace() every LOOK_MS; in a simulation runs the simulated threads */
 unsigned pool_size(const pawl_engine *e);
+size_t pool_room(pawl_engine *e);       /* how many more entries the queue for a thread should take */
 void pool_simulate(pawl_engine *e, bool all);   /* in a simulation: lets the threads continue; `all`: until they have no work */
 void pool_replace(pawl_engine *e);      /* starts a thread in place of each thread whose handler was given up or does not stop */
 

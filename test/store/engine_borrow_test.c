@@ -3,6 +3,7 @@
 #include "store/place.h"
 #include "pawl/flow.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,4 +144,74 @@ PAWL_TEST(test_K7_who_comes_later_has_the_arguments_of_its_command)
 {
     later_alike(0);
     later_alike(2);
+}
+
+/* ---- many that wait for a thread ------------------------------------------------------------------------ */
+
+enum { MANY = 300 };
+
+pawl_code step_ref(pawl_step *s, const pawl_value *node, const char *form, const char *target, const char *digest);     /* kernel/step.h */
+
+/* All channels, by a reference that has no digest: nothing but the engine's care keeps what they were. */
+static const pawl_value *whole(pawl_step *s)
+{
+    yyjson_val *node = (yyjson_val *)(uintptr_t)pawl_pack(s, "n");
+
+    node->tag = YYJSON_TYPE_NULL | NODE_REF;
+    return step_ref(s, of_val(node), "channel", "*", NULL) == PAWL_OK ? of_val(node) : NULL;
+}
+
+/* Its start asks for MANY, each with the note; the receipt of one in the middle changes that, all others change nothing. */
+static pawl_code asks_many(pawl_step *s, const pawl_happening *h, void *arg)
+{
+    (void)arg;
+    if (h->kind == PAWL_EV_START)
+        pawl_set_string(s, "note", "first");
+    for (int i = 0; h->kind == PAWL_EV_START && i < MANY; i++)
+        pawl_flow_call(s, pawl_format(s, "t%d", i), "job", pawl_pack(s, "{s:i,s:v}", "i", (int64_t)i, "all", whole(s)));
+    if (h->kind == PAWL_EV_RECEIPT && strcmp(h->tag, "t100") == 0)
+        pawl_set_string(s, "note", "second");
+    return PAWL_OK;
+}
+
+typedef struct many { pthread_mutex_t lock; size_t seen[MANY], wrong; } many;
+
+static pawl_code count(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const char *note = pawl_value_string(pawl_value_find(job->args, "/all/note"));
+    many *m = arg;
+
+    pthread_mutex_lock(&m->lock);
+    m->seen[pawl_value_int(pawl_value_get(job->args, "i"))]++;
+    m->wrong += note == NULL || strcmp(note, "first") != 0;
+    pthread_mutex_unlock(&m->lock);
+    return pawl_reply_json(reply, "1");
+}
+
+static void many_alike(unsigned threads)
+{
+    static const pawl_channel note = { .name = "note" };
+    const pawl_limits limits = { .cls = PAWL_AT_LEAST_ONCE };
+    many all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_machine *m = pawl_flow_reducer("asks", 1, &note, 1, asks_many, NULL, NULL, &err);
+    pawl_engine *e;
+
+    CHECK_INT(m == NULL ? PAWL_NOMEM : pawl_flow_effect(m, "job", &limits, &err), PAWL_OK);
+    e = pawl_engine_new(m, pawl_store_memory(NULL), &err);
+    if (e == NULL || pawl_engine_effect(e, "job", count, &all, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK)
+        CHECK_FAIL("engine: %s", err.text);
+    pawl_engine_threads(e, threads);
+    CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_INTERRUPTED);
+    CHECK_STR(pawl_run_get(e, "r", "note"), "second");
+    CHECK_INT(all.wrong, 0);
+    for (size_t i = 0; i < MANY; i++)
+        CHECK_INT(all.seen[i], 1);
+    pawl_engine_free(e);
+}
+
+PAWL_TEST(test_K7_many_that_wait_have_the_arguments_of_their_commands)
+{
+    many_alike(0);
+    many_alike(2);
 }

@@ -64,14 +64,21 @@ static void leaving_undo(cached_run *r)
         entry_move(entry, entry->h->sql ? ENTRY_SQL_READY : ENTRY_GRANTED);
 }
 
-/* To the pool: all of them, or those alone that have a limit. */
-static pawl_code entries_to_pool(pawl_engine *e, cached_run *r, bool all, int64_t now, pawl_err *err)
+/* To the pool: all of them, or those alone that have a limit. *held: arguments stay in the state until a thread is near, so that they are not copied
+ * for all at once. */
+static pawl_code entries_to_pool(pawl_engine *e, cached_run *r, bool all, bool *held, int64_t now, pawl_err *err)
 {
+    size_t room = pool_room(e);
     pawl_code rc = PAWL_OK;
 
     OUTBOX_EACH(r, granted, following, ENTRY_GRANTED) {
         if ((!all && !has_limit(&granted->limits)) || expire(e, granted, now))
             continue;
+        if (room == 0 && args_borrow(granted) && (outbox_any_running(r) || outbox_first(&r->outbox, ENTRY_LEAVING) != NULL)) {
+            *held = true;
+            break;
+        }
+        room -= room > 0;
         if ((rc = args_copy(e, granted, err)) != PAWL_OK)
             break;
         entry_move(granted, ENTRY_LEAVING);
@@ -133,7 +140,7 @@ static pawl_code entries_perform(pawl_engine *e, cached_run *r, bool alone, int6
 }
 
 /* All that are ready leave: to the pool when there are several or other runs wait, else here. */
-static pawl_code entries_leave(pawl_engine *e, cached_run *r, bool only_run, pawl_err *err)
+static pawl_code entries_leave(pawl_engine *e, cached_run *r, bool only_run, bool *held, pawl_err *err)
 {
     int64_t now = engine_now(e);
     pawl_code rc;
@@ -148,9 +155,9 @@ static pawl_code entries_leave(pawl_engine *e, cached_run *r, bool only_run, paw
     if (rc == PAWL_OK && ready_count(r) > 0)
         leases_check(e);
     if (rc == PAWL_OK && pool_size(e) > 0)
-        rc = entries_to_pool(e, r, !only_run || ready_count(r) > 1 || outbox_any_queued(r) || outbox_any_running(r) || pawl_state_waits(r->st) > 0, now,
-                             err);
-    if (rc == PAWL_OK)
+        rc = entries_to_pool(e, r, !only_run || ready_count(r) > 1 || outbox_any_queued(r) || outbox_any_running(r) || pawl_state_waits(r->st) > 0, held,
+                             now, err);
+    if (rc == PAWL_OK && !*held)
         rc = entries_perform(e, r, only_run && ready_count(r) == 1 && !outbox_any_running(r), now, err);
     if (rc != PAWL_OK)
         leaving_undo(r);
@@ -170,7 +177,7 @@ static bool stopped_early(const cached_run *r)
 
 static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool only_run, dispatched *out, pawl_err *err)
 {
-    bool came;
+    bool came, held = false;
     pawl_code rc;
 
     if (!run_fits(r))          /* it could not fold a receipt */
@@ -191,7 +198,7 @@ static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool only_run, dis
         return rc;
     if ((rc = timers_fire(e, r, &out->timer_ms, &out->did, err)) != PAWL_OK || out->did)
         return rc;
-    if ((rc = entries_leave(e, r, only_run, err)) != PAWL_OK)
+    if ((rc = entries_leave(e, r, only_run, &held, err)) != PAWL_OK)
         return rc;
     came = outbox_collect(e, 0) || came;
     if ((rc = backoffs_store(e, r, err)) != PAWL_OK)
@@ -202,7 +209,7 @@ static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool only_run, dis
     }
     if ((rc = receipts_feed(e, r, &out->did, err)) == PAWL_OK && !out->did && !e->draining)
         rc = sql_start(e, r, &out->did, err);
-    out->again = !out->did && (came || (ready_count(r) > 0 && !e->draining));
+    out->again = !out->did && (came || (ready_count(r) > 0 && !held && !e->draining));
     return rc;
 }
 

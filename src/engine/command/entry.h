@@ -30,7 +30,7 @@ typedef enum entry_count {
 } entry_count;
 
 typedef enum entry_args {
-    ARGS_OWN,                   /* in the entry's memory; NULL: there are none */
+    ARGS_OWN,                   /* in the entry's memory, or `copied`; NULL: there are none, or it has its receipt */
     ARGS_IN_STATE,              /* in the run's state, to which they refer; job.args is NULL */
     ARGS_LENT,                  /* the same; job.args points there for an attempt on this thread */
     ARGS_STATES
@@ -107,6 +107,8 @@ struct outbox_entry {
     cached_run *run;            /* NULL: ENTRY_STRAY */
     const handler *h;           /* NULL: none in this engine, or it is a spawn */
     arena mem;
+    void *copied;               /* the block of arguments that were in the state; NULL: there is none */
+    size_t copied_bytes;
     pawl_job job;
     pawl_limits limits;
     pawl_reply reply;
@@ -166,6 +168,8 @@ pawl_code args_copy(pawl_engine *e, outbox_entry *entry, pawl_err *err);        
 pawl_code args_lend(pawl_engine *e, outbox_entry *entry, pawl_err *err);        /* for an attempt on this thread; and then: */
 void args_return(outbox_entry *entry);
 pawl_code args_keep(outbox_entry *entry);       /* lent ones are copied: its handler keeps the job. PAWL_NOMEM */
+void args_drop(outbox_entry *entry);            /* it has its receipt: what was copied of the state is freed */
+bool args_borrow(const outbox_entry *entry);    /* they are in the state, and its attempt needs them */
 /* Of a command that refers to channels which have changed since: as they were, in `mem`. PAWL_CORRUPT: nothing says that any more. */
 pawl_code args_as_of(pawl_engine *e, cached_run *r, const char *id, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err);
 

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+enum { WAIT_FEW = 32 };         /* so many are copied before each event: cheaper than to fold it twice */
+
 /* ---- as they were ---------------------------------------------------------------------------- */
 
 typedef struct seeking { const char *code; buf text; pawl_step *look; uint64_t seq; } seeking;
@@ -82,7 +84,7 @@ pawl_code args_as_of(pawl_engine *e, cached_run *r, const char *id, arena *mem, 
 /* ---- lent ------------------------------------------------------------------------------------ */
 
 /* Of a resolving, its question is in place of them. */
-static bool borrows(const outbox_entry *entry)
+bool args_borrow(const outbox_entry *entry)
 {
     return entry->args == ARGS_IN_STATE && entry->resolution != RESOLUTION_ASKING;
 }
@@ -90,6 +92,30 @@ static bool borrows(const outbox_entry *entry)
 static pawl_code not_open(const outbox_entry *entry, pawl_err *err)
 {
     return fail(err, PAWL_CORRUPT, "%s: it is to be performed, and is not open", entry->job.id);
+}
+
+/* A copy in a block of its own, which goes with args_drop(). */
+static bool own(outbox_entry *entry, const pawl_value *args)
+{
+    const size_t bytes = args != NULL ? value_block_bytes(args) : 0;
+    void *block = bytes > 0 ? mem_new(&entry->e->alloc, bytes) : NULL;
+
+    if (bytes > 0 && block == NULL)
+        return false;
+    entry->job.args = args != NULL ? value_copy_to(block, args) : NULL;
+    entry->copied = block;
+    entry->copied_bytes = bytes;
+    args_move(entry, ARGS_OWN);
+    return true;
+}
+
+void args_drop(outbox_entry *entry)
+{
+    if (entry->copied == NULL)
+        return;
+    mem_free(&entry->e->alloc, entry->copied, entry->copied_bytes);
+    entry->copied = NULL;
+    entry->job.args = NULL;
 }
 
 /* *open: its command is. */
@@ -103,8 +129,8 @@ static pawl_code take(pawl_engine *e, outbox_entry *entry, bool *open, pawl_err 
         rc = args_as_of(e, entry->run, entry->job.id, &entry->mem, &cmd, NULL, err);
     else if (rc != PAWL_OK)
         return fail(err, rc, "%s", why.text);
-    else if (*open && cmd.args != NULL && (cmd.args = value_copy(&entry->mem, cmd.args)) == NULL)
-        return fail(err, PAWL_NOMEM, "%s: no memory to perform it", entry->job.id);
+    else if (*open)
+        return own(entry, cmd.args) ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory to perform it", entry->job.id);
     if (rc == PAWL_OK && *open) {
         entry->job.args = cmd.args;
         args_move(entry, ARGS_OWN);
@@ -115,7 +141,7 @@ static pawl_code take(pawl_engine *e, outbox_entry *entry, bool *open, pawl_err 
 pawl_code args_copy(pawl_engine *e, outbox_entry *entry, pawl_err *err)
 {
     bool open = true;
-    pawl_code rc = borrows(entry) ? take(e, entry, &open, err) : PAWL_OK;
+    pawl_code rc = args_borrow(entry) ? take(e, entry, &open, err) : PAWL_OK;
 
     return rc != PAWL_OK || open ? rc : not_open(entry, err);
 }
@@ -129,10 +155,30 @@ pawl_code args_copy_all(pawl_engine *e, cached_run *r, pawl_err *err)
     for (unsigned s = 0; s < ENTRY_STATES; s++)
         if ((ENTRIES_CALL_WAITS >> s & 1) != 0)
             OUTBOX_EACH(r, entry, next, s)
-                if (rc == PAWL_OK && borrows(entry))
+                if (rc == PAWL_OK && args_borrow(entry))
                     rc = take(e, entry, &open, err);
     r->borrowed = rc != PAWL_OK;
     return rc;
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------- */
+
+bool args_wait(const cached_run *r)
+{
+    return r->borrowed && outbox_count(&r->outbox, ENTRIES_CALL_WAITS) > WAIT_FEW;
+}
+
+/* What channels have changes with none of these. */
+bool args_stay(const pawl_entry *entry)
+{
+    const uint32_t harmless = ENTRY_IN(ITEM_RECORDS) | ENTRY_IN(ITEM_VISIT) | ENTRY_IN(ITEM_CALL) | ENTRY_IN(ITEM_SLEEP) | ENTRY_IN(ITEM_SPAWN) |
+                              ENTRY_IN(ITEM_ASK) | ENTRY_IN(ITEM_REFUSAL) | ENTRY_IN(ITEM_RECEIPT) | ENTRY_IN(ITEM_SELECT) | ENTRY_IN(ITEM_LEAVE) |
+                              ENTRY_IN(ITEM_EMIT);
+    const item *it = entry->items;
+
+    while (it != NULL && (UINT32_C(1) << it->kind & harmless) != 0)
+        it = it->next;
+    return it == NULL;
 }
 
 pawl_code args_lend(pawl_engine *e, outbox_entry *entry, pawl_err *err)
@@ -142,7 +188,7 @@ pawl_code args_lend(pawl_engine *e, outbox_entry *entry, pawl_err *err)
     bool open;
     pawl_code rc;
 
-    if (!borrows(entry))
+    if (!args_borrow(entry))
         return PAWL_OK;
     if ((rc = state_command_named(entry->run->st, entry->job.id, e->lent, &cmd, NULL, &open, &why)) == PAWL_GONE)
         return args_copy(e, entry, err);
@@ -155,15 +201,7 @@ pawl_code args_lend(pawl_engine *e, outbox_entry *entry, pawl_err *err)
 
 pawl_code args_keep(outbox_entry *entry)
 {
-    const pawl_value *args;
-
-    if (entry->args != ARGS_LENT)
-        return PAWL_OK;
-    if ((args = value_copy(&entry->mem, entry->job.args)) == NULL)
-        return PAWL_NOMEM;
-    entry->job.args = args;
-    args_move(entry, ARGS_OWN);
-    return PAWL_OK;
+    return entry->args != ARGS_LENT || own(entry, entry->job.args) ? PAWL_OK : PAWL_NOMEM;
 }
 
 void args_return(outbox_entry *entry)

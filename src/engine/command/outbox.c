@@ -18,6 +18,7 @@ void entry_free(pawl_engine *e, outbox_entry *entry)
     reply_free(&entry->reply);
     buf_free(&entry->cost.usage);
     buf_free(&entry->output);
+    args_drop(entry);
     arena_free(&entry->mem);
     mem_free(&e->alloc, entry, sizeof *entry);
 }

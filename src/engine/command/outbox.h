@@ -148,6 +148,8 @@ void counts_close(pawl_engine *e, cached_run *r);       /* both, before the run 
 
 /* lazy_args.c: before the state changes */
 pawl_code args_copy_all(pawl_engine *e, cached_run *r, pawl_err *err);
+bool args_wait(const cached_run *r);                    /* there are so many that it pays to look at what an event leads to */
+bool args_stay(const pawl_entry *entry);                /* it changes no channel: they may stay in the state */
 
 /* cost.c */
 void cost_of_run(const cached_run *r, buf *out);        /* the cost of a child that is over; nothing when it has no budget */

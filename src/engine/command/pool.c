@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_MS = 100 };
+enum { LOOK_MS = 100, QUEUE_FEW = 64 };
 
 typedef struct slot {          /* of a thread */
     pool *p;
@@ -29,6 +29,7 @@ struct pool {
     unsigned queued;            /* entries that no thread has */
     size_t bytes;
     bool over;
+    bool full;                  /* the queue was: the driving thread is told when half of it is left */
     int64_t looked_ms;          /* when threads that do not come back were looked for */
     bool simulated;             /* no threads: a random number says what a thread would do next, and the driving thread does it */
     outbox_entry *held;               /* simulated: performed, not yet returned to the driving thread */
@@ -53,6 +54,11 @@ static void *perform_on(void *arg)
         }
         p->first = entry->queued;
         p->queued--;
+        if (p->full && p->queued <= QUEUE_FEW / 2) {
+            p->full = false;
+            p->e->roused = true;
+            completions_wake(p->e);
+        }
         p->busy++;
         mine->at = entry;
         pthread_mutex_unlock(&p->lock);
@@ -244,12 +250,25 @@ bool pool_put(pawl_engine *e, outbox_entry *entry)
         p->last->queued = entry;
     p->last = entry;
     completions_expect(e, 1);
-    p->queued++;
+    p->full = ++p->queued >= QUEUE_FEW || p->full;
     if (!p->simulated && p->begun < p->count && (int64_t)p->begun - (int64_t)p->busy < (int64_t)p->queued && thread_more(p))
         p->begun++;
     pthread_mutex_unlock(&p->lock);
     pthread_cond_signal(&p->work);
     return true;
+}
+
+size_t pool_room(pawl_engine *e)
+{
+    pool *p = e->pool;
+    size_t room;
+
+    if (p == NULL)
+        return 0;
+    pthread_mutex_lock(&p->lock);
+    room = p->queued < QUEUE_FEW ? QUEUE_FEW - p->queued : 0;
+    pthread_mutex_unlock(&p->lock);
+    return room;
 }
 
 void pool_tend(pawl_engine *e, bool wait)

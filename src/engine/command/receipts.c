@@ -74,6 +74,8 @@ void receipt_make(pawl_engine *e, outbox_entry *entry)
         buf_reset(b);
         reply_failure(&entry->reply, entry->rc, doubt || is_inverse(entry) ? entry->job.attempt : 0, b);
     }
+    if (entry->h == NULL || !entry->h->sql)     /* which may be performed again, when the transaction is not stored */
+        args_drop(entry);
     entry_move(entry, ENTRY_DONE);
 }
 

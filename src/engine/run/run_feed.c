@@ -21,15 +21,39 @@ static pawl_code interrupt_feed(pawl_engine *e, cached_run *r, const pawl_event 
     return rc;
 }
 
+/* Arguments that wait in the state are copied before it changes, and not for an event that changes no channel. */
+static pawl_code lent_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
+{
+    pawl_code next = pawl_feed(r->m, r->st, ev, e->step, err), rc = PAWL_OK;
+
+    if (next < 0 || next == PAWL_IGNORED)
+        return next;
+    if (!args_stay(pawl_step_entry(e->step)))
+        rc = args_copy_all(e, r, err);
+    if (rc == PAWL_OK)
+        rc = pawl_apply(r->st, pawl_step_entry(e->step), err);
+    return rc == PAWL_OK ? next : rc;
+}
+
+static pawl_code event_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
+{
+    const bool said = partial_wanted(r, ev);
+    pawl_code rc;
+
+    if (!said && args_wait(r))
+        return lent_feed(e, r, ev, err);
+    if (r->borrowed && (rc = args_copy_all(e, r, err)) != PAWL_OK)
+        return rc;
+    return said ? interrupt_feed(e, r, ev, err) : pawl_advance(r->m, r->st, ev, e->step, err);
+}
+
 pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
-    pawl_code rc = r->borrowed ? args_copy_all(e, r, err) : PAWL_OK, next;
+    pawl_code next, rc;
     pawl_bytes line;
 
-    if (rc != PAWL_OK)
-        return rc;
     PAWL_ASSERT(ev->kind != PAWL_EV_TICK || r->fence != 0, "E14: a run is stored, and held, before its first step");
-    next = partial_wanted(r, ev) ? interrupt_feed(e, r, ev, err) : pawl_advance(r->m, r->st, ev, e->step, err);
+    next = event_feed(e, r, ev, err);
     line = pawl_step_bytes(e->step);
     if (next < 0 || next == PAWL_IGNORED)
         return next;
