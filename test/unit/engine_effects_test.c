@@ -345,6 +345,49 @@ PAWL_TEST(test_E9_sleeps_are_waited_for_the_one_that_ends_first_before_the_other
     town_end(&t);
 }
 
+static pawl_code ask_for(pawl_step *s, void *arg)
+{
+    const int *ms = arg;
+    const pawl_question q = { .prompt = pawl_pack(s, "s", "Which?"), .otherwise = pawl_pack(s, "s", "none"), .timeout_ms = *ms };
+    const pawl_value *v;
+    pawl_code rc = pawl_ask_with(s, &q, &v);
+
+    if (rc == PAWL_OK)
+        pawl_set_string(s, "order", pawl_value_string(v));
+    return rc;
+}
+
+PAWL_TEST(test_W5_of_several_deadlines_each_gives_its_default_in_its_time_and_an_answer_ends_one)
+{
+    static const int ms[3] = { 5000, 50, 700 };
+    union { const int *in; void *out; } p;
+    pawl_graph *g = pawl_graph_new("asks", 1);
+    const char *const names[3] = { "long", "short", "middle" };
+    town t;
+
+    pawl_graph_channel(g, "order", PAWL_APPEND);
+    for (int i = 0; i < 3; i++) {
+        p.in = &ms[i];
+        pawl_graph_node(g, names[i], ask_for, p.out);
+        pawl_graph_chain(g, PAWL_START, names[i], PAWL_END, NULL);
+    }
+    town_begin(&t, pawl_graph_compile(g, NULL), NULL);
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_state_waits(pawl_run_state(t.e, "r", NULL)), 3);
+    t.now += 100;
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_state_waits(pawl_run_state(t.e, "r", NULL)), 2);
+    CHECK_INT(pawl_answer(t.e, "r", "middle", "\"this\"", &t.err), PAWL_INTERRUPTED);
+    t.now += 1000;
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_state_waits(pawl_run_state(t.e, "r", NULL)), 1);
+    t.now += 5000;
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(t.e, "r", "order"), "[\"none\",\"none\",\"this\"]");
+    town_verify(&t, "r");
+    town_end(&t);
+}
+
 /* ---- secrets (K4) --------------------------------------------------------------------------------------------- */
 
 static pawl_code with_key(pawl_step *s, const pawl_value *input, void *arg)

@@ -7,6 +7,7 @@
 
 #include "engine/command/outbox.h"
 #include "engine/run/look.h"
+#include "engine/run/timer_index.h"
 #include "kernel/frame.h"
 
 enum {
@@ -94,7 +95,9 @@ struct cached_run {
     int64_t wake_ms;
     struct open_wait **asked;   /* the open waits by id: chained hash table, `asked_cap` is a power of two (wait_index.c) */
     size_t nasked, asked_cap;
+    size_t ndoubts;             /* waits in `asked` that ask for the outcome of a command */
     uint64_t scans;             /* number of comparisons of all waits with the state */
+    timer_index timers;
     /* the contents of the next append: */
     buf lines, snapshot;
     size_t nlines;
@@ -111,8 +114,9 @@ struct cached_run {
     buf blob;                   /* the blob that was read last */
     uint64_t heard;             /* store version when the mailbox was read */
     outbox outbox;
-    bool no_timers;             /* no open call has a timer or an unknown outcome; false: unknown */
     bool commands_moved;        /* the outbox must be compared with the open commands */
+    bool indexed;               /* `asked` and `timers` contain every open call of the state that belongs there */
+    bool only_naps;             /* a walk found no open command but sleeps, and no step has made one since */
     outbox_entry *sql;                /* the SQL command that the next commit performs */
     pawl_within within;         /* of that commit (sql_command.c) */
     arena *within_mem;
@@ -188,8 +192,6 @@ void wait_index_free(pawl_engine *e, cached_run *r);    /* forgets the open wait
 void wait_index_clear(pawl_engine *e, cached_run *r);      /* forgets the changes, after they were stored or dropped */
 /* The run's first timer; 0: none. *works: an engine has work for the run before that. */
 int64_t wait_index_wake(pawl_engine *e, cached_run *r, bool *works);
-
-int64_t timer_at(pawl_engine *e, const call *c);    /* 0: no timer */
 
 /* dead_owner.c: releases the leases of dead processes of this machine */
 pawl_code dead_owners_release(pawl_engine *e, pawl_err *err);

@@ -9,62 +9,69 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct due_timer { pawl_engine *e; int64_t now, first; char id[ID_BYTES_MAX + 1]; bool due, canceling; } due_timer;
-
-static bool see_due(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+static bool is_due(int64_t at_ms, int64_t now_ms)
 {
-    due_timer *t = ctx;
-    int64_t at = timer_at(t->e, c);
+    return at_ms - (BROKEN(BROKEN_SLEEP_EARLY) ? 1000 : 0) <= now_ms;
+}
 
-    (void)f;
-    if (at == 0)
-        return true;
-    if (t->first == 0 || at < t->first)
-        t->first = at;
-    if (at - (BROKEN(BROKEN_SLEEP_EARLY) ? 1000 : 0) > t->now && !(t->canceling && c->kind == CALL_SLEEP))
-        return true;
-    snprintf(t->id, sizeof t->id, "%llu.%s.%u.%u", (unsigned long long)c->superstep, path, (unsigned)(tk != NULL ? tk->visit : c->visit), (unsigned)n);
-    t->due = true;
-    return false;
+static pawl_code timer_feed(pawl_engine *e, cached_run *r, const char *id, int64_t now_ms, pawl_err *err)
+{
+    const pawl_event ev = { .kind = PAWL_EV_TIMER, .id = id, .time_ms = now_ms };
+
+    return run_feed(e, r, &ev, err);
 }
 
 /* ---- answers after a deadline ---------------------------------------------------------------------- */
 
-typedef struct overdue { due_timer t; const char *given; } overdue;
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
+typedef struct overdue { const pawl_engine *e; int64_t now_ms; char id[ID_BYTES_MAX + 1]; bool found; pawl_code rc; } overdue;
 
 static bool see_overdue(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
     overdue *o = ctx;
+    int64_t at = 0;
 
-    if (c->kind != CALL_ASK || c->wait != PAWL_WAIT_APPROVAL || see_due(&o->t, f, tk, path, c, n))
-        return true;
-    o->t.due = o->given == NULL || ends_with(o->given, o->t.id);
-    return !o->t.due;
+    (void)f;
+    if (c->kind == CALL_ASK && c->wait == PAWL_WAIT_APPROVAL)
+        o->rc = timer_at(o->e, c, &at);
+    if (at == 0 || !is_due(at, o->now_ms))
+        return o->rc == PAWL_OK;
+    snprintf(o->id, sizeof o->id, "%llu.%s.%u.%u", (unsigned long long)c->superstep, path, (unsigned)(tk != NULL ? tk->visit : c->visit), (unsigned)n);
+    return !(o->found = true);
+}
+
+/* The approval of that id; without one the first that is overdue. */
+static pawl_code overdue_find(cached_run *r, const char *id, overdue *o)
+{
+    char path[PATH_BYTES_MAX + 1];
+    uint64_t superstep;
+    uint32_t visit_no, n;
+    frame *in;
+    task *tk;
+    const call *c;
+
+    if (id == NULL)
+        state_each_call(r->st, see_overdue, o);
+    else if (state_id_parse(r->st, id, path, &superstep, &visit_no, &n) &&
+             (c = call_find(r->st, superstep, path, visit_no, n, &in, &tk)) != NULL && call_is_open(c))
+        see_overdue(o, in, tk, path, c, n);
+    return o->rc;
 }
 
 /* No timer fires while the run is not driven: a yes after the deadline of an approval finds the no that is due (W5). */
 pawl_code answer_in_time(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
-    overdue o = { .t = { .e = e, .now = ev->time_ms }, .given = ev->id };
-    pawl_code rc = PAWL_OK;
+    overdue o = { .e = e, .now_ms = ev->time_ms, .rc = PAWL_OK };
+    const timer *first = ev->kind == PAWL_EV_ANSWER && r->st != NULL ? timer_first(e, r) : NULL;
+    pawl_code rc;
 
-    if (ev->kind != PAWL_EV_ANSWER || r->st == NULL || r->no_timers || BROKEN(BROKEN_LATE_YES))
+    if (first == NULL || !is_due(first->at_ms, o.now_ms) || BROKEN(BROKEN_LATE_YES))
         return PAWL_OK;
-    state_each_call(r->st, see_overdue, &o);
-    if (o.t.due) {
-        const pawl_event due = { .kind = PAWL_EV_TIMER, .id = o.t.id, .time_ms = ev->time_ms };
-
-        rc = run_feed(e, r, &due, err);
-    }
+    if ((rc = overdue_find(r, ev->id, &o)) == PAWL_OK && o.found)
+        rc = timer_feed(e, r, o.id, o.now_ms, err);
     return rc < 0 ? rc : PAWL_OK;
 }
+
+/* ---- timers ---------------------------------------------------------------------------------------------- */
 
 pawl_code deadline_keep(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
 {
@@ -80,29 +87,32 @@ pawl_code deadline_keep(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
     return rc < 0 ? rc : PAWL_OK;
 }
 
+/* The first that is due comes first, as if each had been fired in time. A run that is canceled sleeps no more; of its questions none is open. */
+static bool due_take(pawl_engine *e, cached_run *r, int64_t now_ms, int64_t *first, char *id, size_t size)
+{
+    const timer *t = timer_first(e, r);
+
+    *first = t != NULL ? t->at_ms : 0;
+    if (t == NULL || !(is_due(t->at_ms, now_ms) || (t->sleeps && state_canceling(r->st))))
+        return false;
+    snprintf(id, size, "%s", t->id);        /* the step frees it */
+    return true;
+}
+
 pawl_code timers_fire(pawl_engine *e, cached_run *r, int64_t *first, bool *did, pawl_err *err)
 {
-    due_timer t = { .e = e, .now = engine_now(e) };
+    const int64_t now = engine_now(e);
+    char id[ID_BYTES_MAX + 1];
     bool late = false;
     pawl_code rc = deadline_keep(e, r, &late, err);
 
     *did = *did || late;
     if (rc < 0 || late)
         return rc;
-    do {
-        t.canceling = state_canceling(r->st);
-        t.due = false;
-        t.first = 0;
-        if (!r->no_timers)
-            state_each_call(r->st, see_due, &t);
-        if (t.due) {
-            const pawl_event ev = { .kind = PAWL_EV_TIMER, .id = t.id, .time_ms = t.now };
-
-            rc = run_feed(e, r, &ev, err);
-            run_mark_urgent(r);
-            *did = *did || rc >= 0;
-        }
-    } while (t.due && rc >= 0 && rc != PAWL_IGNORED);
-    *first = t.first;
+    while (rc >= 0 && rc != PAWL_IGNORED && due_take(e, r, now, first, id, sizeof id)) {
+        rc = timer_feed(e, r, id, now, err);
+        run_mark_urgent(r);
+        *did = *did || rc >= 0;
+    }
     return rc < 0 ? rc : PAWL_OK;
 }

@@ -9,30 +9,24 @@
 #include "kernel/item.h"
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
-#include "kernel/spec.h"
 #include "kernel/state.h"
 #include "kernel/step.h"
 
 #include <string.h>
 
-typedef struct wait_scan {
-    pawl_engine *e;
-    cached_run *r;
-    uint32_t seen;              /* open waits */
-    int64_t wake_ms;
-    size_t timers;
-    bool naps, works;           /* a command is in its back-off; one is not, or a step is due */
-    bool failed;
-} wait_scan;
-
-static void id_text(buf *b, const cached_run *r, const char *path, const call *c, const task *tk, uint32_t n)
+/* In e->text: the id of what an item names. False: no memory. */
+static bool id_of_item(pawl_engine *e, const cached_run *r, const item *it)
 {
-    const item it = { .superstep = c->superstep, .task = path, .visit = tk != NULL ? tk->visit : c->visit, .n = n };
+    buf_reset(&e->text);
+    buf_fmt(&e->text, "%s~%016llx/", r->id, (unsigned long long)r->st->life);
+    id_code(&e->text, it);
+    buf_char(&e->text, '\0');
+    return !e->text.failed;
+}
 
-    buf_reset(b);
-    buf_fmt(b, "%s~%016llx/", r->id, (unsigned long long)r->st->life);
-    id_code(b, &it);
-    buf_char(b, '\0');
+static bool id_of_call(pawl_engine *e, const cached_run *r, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    return id_of_item(e, r, &(item){ .superstep = c->superstep, .task = path, .visit = tk != NULL ? tk->visit : c->visit, .n = n });
 }
 
 /* ---- the open waits by id ---------------------------------------------------------------------------------- */
@@ -42,6 +36,7 @@ enum { ASKED_LEAST = 16 };
 typedef struct open_wait {
     struct open_wait *next;     /* in its slot */
     uint64_t seen;              /* the scan that found it open last */
+    bool doubt;                 /* what came of a command is asked */
     char id[];
 } open_wait;
 
@@ -77,7 +72,7 @@ static bool asked_grow(pawl_engine *e, cached_run *r)
 }
 
 /* False: no memory. */
-static bool asked_add(pawl_engine *e, cached_run *r, const char *id)
+static bool asked_add(pawl_engine *e, cached_run *r, const char *id, bool doubt)
 {
     const size_t n = strlen(id) + 1;
     open_wait *w = asked_grow(e, r) ? mem_new(&e->alloc, sizeof *w + n) : NULL;
@@ -86,8 +81,10 @@ static bool asked_add(pawl_engine *e, cached_run *r, const char *id)
         return false;
     memcpy(w->id, id, n);
     w->seen = r->scans;
+    w->doubt = doubt;
     *asked_slot(r, id) = w;
     r->nasked++;
+    r->ndoubts += doubt;
     return true;
 }
 
@@ -97,6 +94,7 @@ static void asked_remove(pawl_engine *e, cached_run *r, open_wait **at)
 
     *at = w->next;
     r->nasked--;
+    r->ndoubts -= w->doubt;
     mem_free(&e->alloc, w, sizeof *w + strlen(w->id) + 1);
 }
 
@@ -108,7 +106,8 @@ void wait_index_free(pawl_engine *e, cached_run *r)
     mem_free(&e->alloc, r->asked, r->asked_cap * sizeof *r->asked);
     r->asked = NULL;
     r->asked_cap = 0;
-    r->no_timers = false;
+    timers_free(e, r);
+    r->indexed = r->only_naps = false;
 }
 
 /* ---- changes for the store ------------------------------------------------------------------------------------ */
@@ -126,157 +125,203 @@ static wait_change *wait_new(pawl_engine *e, cached_run *r, const char *id)
     return w->id != NULL ? w : NULL;
 }
 
-static bool see_asked(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+/* Of the id in e->text. */
+static pawl_code wait_asked(pawl_engine *e, cached_run *r, const call *c)
 {
-    wait_scan *l = ctx;
+    const bool doubt = c->at == CALL_IN_DOUBT;
     wait_change *w;
-    buf *id = &l->e->text;
-    open_wait *known;
 
-    (void)f;
-    if (!call_asks(c))
-        return true;
-    id_text(id, l->r, path, c, tk, n);
-    l->seen++;
-    if (id->failed)
-        return !(l->failed = true);
-    if (l->r->nasked > 0 && (known = *asked_slot(l->r, id->data)) != NULL) {
-        known->seen = l->r->scans;
-        return true;
-    }
-    if (!asked_add(l->e, l->r, id->data))
-        return !(l->failed = true);
-    if ((w = wait_new(l->e, l->r, id->data)) == NULL)
-        return !(l->failed = true);
-    buf_put(&w->text, c->at == CALL_IN_DOUBT ? c->doubt : c->spec, c->at == CALL_IN_DOUBT ? strlen(c->doubt) : c->spec_size);
+    if (!asked_add(e, r, e->text.data, doubt) || (w = wait_new(e, r, e->text.data)) == NULL)
+        return PAWL_NOMEM;
+    buf_put(&w->text, doubt ? c->doubt : c->spec, doubt ? strlen(c->doubt) : c->spec_size);
     w->asked_ms = c->time_ms;
-    return !(l->failed = w->text.failed);
+    return w->text.failed ? PAWL_NOMEM : PAWL_OK;
 }
 
-/* What the step that was just folded answered it with. */
-static void answer_of(pawl_engine *e, cached_run *r, wait_change *w)
-{
-    const pawl_entry *entry = pawl_step_entry(e->step);
-    const char *local = strchr(w->id, '/') + 1;
-    buf b;
-
-    (void)r;
-    buf_init(&b, &e->alloc);
-    for (const item *it = entry == NULL ? NULL : entry->items; it != NULL; it = it->next) {
-        if (it->kind != ITEM_ANSWER)
-            continue;
-        buf_reset(&b);
-        id_code(&b, it);
-        if (b.size != strlen(local) || memcmp(b.data, local, b.size) != 0)
-            continue;
-        w->answered = true;
-        if (it->value != NULL)
-            canon(&w->text, it->value);
-        else
-            buf_text(&w->text, "null");
-    }
-    w->text.failed = w->text.failed || b.failed;
-    buf_free(&b);
-}
-
-static pawl_code wait_over(pawl_engine *e, cached_run *r, open_wait **at)
+/* `it` says how it ended; NULL: it was given up. */
+static pawl_code wait_over(pawl_engine *e, cached_run *r, open_wait **at, const item *it)
 {
     wait_change *w = wait_new(e, r, (*at)->id);
 
     if (w == NULL)
         return PAWL_NOMEM;
     w->over = true;
-    answer_of(e, r, w);
+    w->answered = it != NULL && it->kind == ITEM_ANSWER;
+    if (w->answered && it->value != NULL)
+        canon(&w->text, it->value);
+    else if (w->answered)
+        buf_text(&w->text, "null");
     asked_remove(e, r, at);
     return w->text.failed ? PAWL_NOMEM : PAWL_OK;
 }
 
-/* All waits of the state are compared with those that are known. */
+/* ---- all that is open ---------------------------------------------------------------------------------------- */
+
+typedef struct wait_scan { pawl_engine *e; cached_run *r; pawl_code rc; } wait_scan;
+
+static open_wait *asked_find(const cached_run *r, const char *id)
+{
+    return r->nasked > 0 ? *asked_slot(r, id) : NULL;
+}
+
+static bool see_open(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+{
+    wait_scan *l = ctx;
+    open_wait *known;
+
+    (void)f;
+    if (!call_asks(c) && c->kind != CALL_SLEEP)
+        return true;
+    if (!id_of_call(l->e, l->r, tk, path, c, n))
+        return (l->rc = PAWL_NOMEM) == PAWL_OK;
+    if (!l->r->indexed)
+        l->rc = timer_add(l->e, l->r, c, strchr(l->e->text.data, '/') + 1);
+    if (l->rc == PAWL_OK && (known = asked_find(l->r, l->e->text.data)) != NULL)
+        known->seen = l->r->scans;
+    else if (l->rc == PAWL_OK && call_asks(c))
+        l->rc = wait_asked(l->e, l->r, c);
+    return l->rc == PAWL_OK;
+}
+
+/* The waits of the state are compared with those that are known, and its timers are taken where none are known. */
 static pawl_code waits_scan(pawl_engine *e, cached_run *r)
 {
-    wait_scan l = { .e = e, .r = r };
-    pawl_code rc = PAWL_OK;
+    wait_scan l = { .e = e, .r = r, .rc = PAWL_OK };
 
     r->scans++;
-    state_each_call(r->st, see_asked, &l);
-    if (l.failed)
-        return PAWL_NOMEM;
-    if (l.seen == r->nasked)
-        return PAWL_OK;
-    for (size_t i = 0; i < r->asked_cap && rc == PAWL_OK; i++)
-        for (open_wait **at = &r->asked[i]; *at != NULL && rc == PAWL_OK;)
+    state_each_call(r->st, see_open, &l);
+    for (size_t i = 0; i < r->asked_cap && l.rc == PAWL_OK && r->nasked > r->st->waits; i++)
+        for (open_wait **at = &r->asked[i]; *at != NULL && l.rc == PAWL_OK;)
             if ((*at)->seen == r->scans)
                 at = &(*at)->next;
             else
-                rc = wait_over(e, r, at);
-    return rc;
+                l.rc = wait_over(e, r, at, NULL);
+    r->indexed = l.rc == PAWL_OK;
+    return l.rc;
 }
 
-/* What a step answers is over; nothing else that it may contain ends a wait or asks one. */
-static pawl_code waits_answered(pawl_engine *e, cached_run *r, const pawl_entry *entry)
+/* For PAWL_ASSERT_SLOW: what a walk finds. */
+typedef struct index_check { pawl_engine *e; cached_run *r; size_t known, waits; int64_t first_ms; bool failed; } index_check;
+
+static bool see_indexed(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
+    index_check *l = ctx;
+    int64_t at;
+
+    (void)f;
+    if (timer_at(l->e, c, &at) != PAWL_OK || !id_of_call(l->e, l->r, tk, path, c, n))
+        return !(l->failed = true);
+    l->waits += call_asks(c);
+    l->known += asked_find(l->r, l->e->text.data) != NULL;
+    if (at != 0 && (l->first_ms == 0 || at < l->first_ms))
+        l->first_ms = at;
+    return true;
+}
+
+/* True, too, where there is no memory to find out. */
+static bool index_agrees(pawl_engine *e, cached_run *r)
+{
+    index_check l = { .e = e, .r = r };
+    const timer *first = timer_first(e, r);
+
+    state_each_call(r->st, see_indexed, &l);
+    return l.failed || BROKEN(BROKEN_RECEIPT) ||
+           (l.known == l.waits && l.waits == r->nasked && l.first_ms == (first != NULL ? first->at_ms : 0));
+}
+
+/* ---- what one step did --------------------------------------------------------------------------------------- */
+
+/* Opens a wait or a timer; ends a wait; makes a command; the outbox is to be compared with the open commands. */
+enum { OPENS = 1, ENDS = 2, MAKES = 4, MOVES = 8 };
+static const uint8_t item_does[ITEM_KINDS] = {
+    [ITEM_CALL] = MAKES | MOVES, [ITEM_SPAWN] = MAKES | MOVES, [ITEM_SLEEP] = OPENS, [ITEM_ASK] = OPENS, [ITEM_DOUBT] = OPENS | MOVES,
+    [ITEM_RECEIPT] = ENDS, [ITEM_ANSWER] = ENDS | MOVES, [ITEM_DROP] = ENDS | MOVES,
+    [ITEM_SELECT] = MOVES, [ITEM_CANCEL] = MOVES, [ITEM_VISIT] = MOVES, [ITEM_UNWIND] = MOVES,
+};
+
+static pawl_code item_opened(pawl_engine *e, cached_run *r, const item *it)
+{
+    frame *in;
+    const call *c = call_find(r->st, it->superstep, it->task, it->visit, it->n, &in, NULL);
+    pawl_code rc;
+
+    if (c == NULL || !call_is_open(c))
+        return PAWL_OK;         /* the same step gave it up again */
+    if (!id_of_item(e, r, it))
+        return PAWL_NOMEM;
+    rc = it->kind != ITEM_DOUBT ? timer_add(e, r, c, strchr(e->text.data, '/') + 1) : PAWL_OK;
+    return rc == PAWL_OK && call_asks(c) && asked_find(r, e->text.data) == NULL ? wait_asked(e, r, c) : rc;
+}
+
+static pawl_code item_ended(pawl_engine *e, cached_run *r, const item *it)
+{
+    open_wait **at;
+
+    if (r->nasked == 0)
+        return PAWL_OK;
+    if (!id_of_item(e, r, it))
+        return PAWL_NOMEM;
+    return *(at = asked_slot(r, e->text.data)) != NULL ? wait_over(e, r, at, it) : PAWL_OK;
+}
+
+/* What a task has lost in a race goes with it, without an item of its own. */
+static pawl_code task_left(pawl_engine *e, cached_run *r, const item *it)
+{
+    frame *in;
+    const task *tk = task_find(r->st, it->task, &in);
+    item gone = { .kind = ITEM_LEAVE, .task = it->task, .visit = it->visit };
     pawl_code rc = PAWL_OK;
 
-    for (const item *it = entry->items; it != NULL && rc == PAWL_OK; it = it->next) {
-        open_wait **at;
-
-        if (it->kind != ITEM_ANSWER)
-            continue;
-        buf_reset(&e->text);
-        buf_fmt(&e->text, "%s~%016llx/", r->id, (unsigned long long)r->st->life);
-        id_code(&e->text, it);
-        buf_char(&e->text, '\0');
-        if (e->text.failed)
-            return PAWL_NOMEM;
-        if (r->nasked > 0 && *(at = asked_slot(r, e->text.data)) != NULL)
-            rc = wait_over(e, r, at);
+    for (; tk != NULL && tk->visit == it->visit && gone.n < tk->ncalls && rc == PAWL_OK; gone.n++) {
+        gone.superstep = tk->calls[gone.n].superstep;
+        if (!call_is_open(&tk->calls[gone.n]))
+            rc = item_ended(e, r, &gone);
     }
     return rc;
 }
 
-/* Receipts, answers, and the writes of a task: no such item opens a wait, and only an answer closes one. */
-static bool is_plain(item_kind kind)
+static pawl_code items_index(pawl_engine *e, cached_run *r, const item *items)
 {
-    static const bool plain[ITEM_KINDS] = { [ITEM_CALL] = true, [ITEM_RECORDS] = true, [ITEM_RECEIPT] = true, [ITEM_ANSWER] = true,
-        [ITEM_LEAVE] = true, [ITEM_PUT] = true, [ITEM_EMIT] = true };
+    pawl_code rc = PAWL_OK;
 
-    return kind < ITEM_KINDS && plain[kind];
+    for (const item *it = items; it != NULL && rc == PAWL_OK; it = it->next)
+        rc = (item_does[it->kind] & OPENS) != 0  ? item_opened(e, r, it)
+             : (item_does[it->kind] & ENDS) != 0 ? item_ended(e, r, it)
+                                                 : PAWL_OK;
+    for (const item *it = items; it != NULL && rc == PAWL_OK && r->nasked > r->st->waits; it = it->next)
+        rc = it->kind == ITEM_LEAVE ? task_left(e, r, it) : PAWL_OK;
+    return rc;
 }
 
 pawl_code wait_index_step(pawl_engine *e, cached_run *r)
 {
     const pawl_entry *entry = pawl_step_entry(e->step);
-    bool plain = true;
+    unsigned does = 0;
     pawl_code rc;
 
-    for (const item *it = entry->items; it != NULL && plain; it = it->next)
-        plain = is_plain((item_kind)it->kind);
-    r->no_timers = r->no_timers && plain;
-    for (const item *it = entry->items; it != NULL && !r->commands_moved; it = it->next)
-        r->commands_moved = it->kind == ITEM_CALL || it->kind == ITEM_SPAWN || it->kind == ITEM_SLEEP || it->kind == ITEM_DROP ||
-                            it->kind == ITEM_SELECT || it->kind == ITEM_CANCEL || it->kind == ITEM_VISIT || it->kind == ITEM_DOUBT ||
-                            it->kind == ITEM_ANSWER || it->kind == ITEM_UNWIND;
+    for (const item *it = entry->items; it != NULL; it = it->next)
+        does |= item_does[it->kind];
+    r->commands_moved = r->commands_moved || (does & MOVES) != 0;
+    r->only_naps = r->only_naps && (does & MAKES) == 0;
     if (r->commands_moved && r->outbox.count > 0 && (tells_before_commit(e, r) != PAWL_OK || children_cancel_dropped(e, r) != PAWL_OK))
         return PAWL_IO;
     if (rights_before_commit(e, r) != PAWL_OK)
         return PAWL_IO;
-    if (r->st->waits == 0 && r->nasked == 0)
-        return PAWL_OK;
-    if (plain && (rc = waits_answered(e, r, entry)) != PAWL_OK)
-        return rc;
-    return plain && r->nasked == r->st->waits ? PAWL_OK : waits_scan(e, r);
+    rc = (does & (OPENS | ENDS)) != 0 || r->nasked > r->st->waits ? items_index(e, r, entry->items) : PAWL_OK;
+    if (rc == PAWL_OK && (r->nasked != r->st->waits || !r->indexed))
+        rc = waits_scan(e, r);
+    PAWL_ASSERT_SLOW(rc != PAWL_OK || index_agrees(e, r), "E9, W5: the open waits and the first timer are those of the state");
+    return rc;
 }
 
 /* Its store has these already. */
 pawl_code wait_index_load(pawl_engine *e, cached_run *r)
 {
-    wait_scan l = { .e = e, .r = r };
+    pawl_code rc = waits_scan(e, r);
 
     r->commands_moved = true;
-    r->no_timers = false;
-    state_each_call(r->st, see_asked, &l);
     wait_index_clear(e, r);
-    return l.failed ? PAWL_NOMEM : PAWL_OK;
+    return rc;
 }
 
 void wait_index_clear(pawl_engine *e, cached_run *r)
@@ -289,55 +334,51 @@ void wait_index_clear(pawl_engine *e, cached_run *r)
     r->ntaken = 0;
 }
 
-/* ---- timers ------------------------------------------------------------------------------------- */
+/* ---- the first timer ------------------------------------------------------------------------------------------- */
 
-int64_t timer_at(pawl_engine *e, const call *c)
-{
-    if (c->kind == CALL_SLEEP)
-        return c->time_ms;
-    return c->kind == CALL_ASK && spec_get(e->look, c, "otherwise") != NULL ? pawl_value_int(spec_get(e->look, c, "expires")) : 0;
-}
+typedef struct work_search { pawl_engine *e; const cached_run *r; bool calls, works; } work_search;
 
-static bool see_timer(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
+static bool see_work(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
-    wait_scan *l = ctx;
-    int64_t at = timer_at(l->e, c);
+    work_search *l = ctx;
 
     (void)f;
-    l->timers += at > 0 || c->at == CALL_IN_DOUBT;
-    if (at > 0 && (l->wake_ms == 0 || at < l->wake_ms || BROKEN(BROKEN_WAKE_LAST)) && !(BROKEN(BROKEN_DEADLINE_WAKE) && c->kind == CALL_ASK))
-        l->wake_ms = at;
-    if (c->kind == CALL_ASK || c->kind == CALL_SLEEP || l->works)
+    if (c->kind == CALL_ASK || c->kind == CALL_SLEEP)
         return true;
-    l->works = true;
-    if (l->naps) {
-        id_text(&l->e->text, l->r, path, c, tk, n);
-        l->works = l->e->text.failed || !outbox_is_asleep(l->r, l->e->text.data);
-    }
-    return true;
+    l->calls = true;
+    l->works = outbox_count(&l->r->outbox, ENTRIES_ASLEEP) == 0 || !id_of_call(l->e, l->r, tk, path, c, n) || !outbox_is_asleep(l->r, l->e->text.data);
+    return !l->works;
 }
 
-/* A command in its back-off is a timer. */
+/* An engine has something to do for it before its first timer: for a command that is not asleep, or whose outcome is in doubt. */
+static bool has_work(pawl_engine *e, cached_run *r)
+{
+    work_search l = { .e = e, .r = r };
+
+    if (pawl_state_next(r->st) == PAWL_OK)
+        return true;
+    if (!r->commands_moved && outbox_count(&r->outbox, ~(uint32_t)(ENTRIES_ASLEEP | ENTRY_IN(ENTRY_FED) | ENTRY_IN(ENTRY_UNWANTED))) > 0)
+        return true;
+    if (r->ndoubts == 0 && (!r->commands_moved || r->st->commands == 0 || r->only_naps))
+        return false;
+    state_each_call(r->st, see_work, &l);
+    r->only_naps = !l.calls;
+    return l.works;
+}
+
+/* A command in its back-off is a timer; a child wakes the run by its end. */
 int64_t wait_index_wake(pawl_engine *e, cached_run *r, bool *works)
 {
-    wait_scan l = { .e = e, .r = r, .works = pawl_state_next(r->st) == PAWL_OK };
-    int64_t deadline = deadline_ms(r);
+    const int64_t others[] = { timer_wake_ms(e, r), deadline_ms(r) };
+    int64_t wake = outbox_wake_ms(r);
 
     if (pawl_status_terminal((pawl_status)r->st->status)) {
         *works = false;
         return child_must_notify(r) && !BROKEN(BROKEN_CHILD_END) ? PARENT_UNNOTIFIED_MS : run_retires_ms(r);
     }
-    step_reset(e->look);
-    l.works = l.works || (!r->commands_moved && outbox_count(&r->outbox, ~(uint32_t)(ENTRIES_ASLEEP | ENTRY_IN(ENTRY_FED) | ENTRY_IN(ENTRY_UNWANTED))) > 0);
-    l.naps = outbox_count(&r->outbox, ENTRIES_ASLEEP) > 0;
-    l.wake_ms = outbox_wake_ms(r);      /* a child wakes it by its end */
-    if ((r->st->commands > 0 || r->st->waits > 0) && !(r->no_timers && (l.works || !r->commands_moved))) {
-        l.timers = 0;
-        state_each_call(r->st, see_timer, &l);
-        r->no_timers = l.timers == 0;
-    }
-    *works = l.works;
-    if (deadline > 0 && (l.wake_ms == 0 || deadline < l.wake_ms))
-        l.wake_ms = deadline;
-    return l.wake_ms;
+    *works = has_work(e, r);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i] > 0 && (wake == 0 || others[i] < wake))
+            wake = others[i];
+    return wake;
 }

@@ -1,0 +1,125 @@
+/* timer_index.c - the timers of a run as a heap by their times. See timer_index.h.
+ *
+ * Called by wait_index.c and timers.c on the driving thread, without a lock. The cached run owns the heap. Invariant: each open call that has a timer is in
+ * the heap. A call that is over may be in it, too: the heap drops it when it comes to the front, or when the heap is full. */
+#include "engine/run/run.h"
+
+#include "kernel/events.h"
+#include "kernel/state.h"
+
+#include <string.h>
+
+static bool timer_before(const timer *a, const timer *b)
+{
+    return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->made < b->made;
+}
+
+static void timer_up(timer_index *x, size_t i, timer *t)
+{
+    for (; i > 0 && timer_before(t, x->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        x->heap[i] = x->heap[(i - 1) / 2];
+    x->heap[i] = t;
+}
+
+static void timer_down(timer_index *x, size_t i, timer *t)
+{
+    for (size_t below; (below = 2 * i + 1) < x->count; i = below) {
+        below += below + 1 < x->count && timer_before(x->heap[below + 1], x->heap[below]);
+        if (!timer_before(x->heap[below], t))
+            break;
+        x->heap[i] = x->heap[below];
+    }
+    x->heap[i] = t;
+}
+
+static void timer_free(pawl_engine *e, timer *t)
+{
+    mem_free(&e->alloc, t, sizeof *t + strlen(t->id) + 1);
+}
+
+/* Timers of calls that are over go. */
+static void timers_sweep(pawl_engine *e, cached_run *r)
+{
+    timer_index *x = &r->timers;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < x->count; i++)
+        if (call_open(r->st, x->heap[i]->id))
+            x->heap[kept++] = x->heap[i];
+        else
+            timer_free(e, x->heap[i]);
+    x->count = kept;
+    for (size_t i = kept / 2; i > 0; i--)
+        timer_down(x, i - 1, x->heap[i - 1]);
+}
+
+pawl_code timer_at(const pawl_engine *e, const call *c, int64_t *at_ms)
+{
+    const pawl_value *spec;
+    arena mem;
+
+    *at_ms = c->kind == CALL_SLEEP ? c->time_ms : 0;
+    if (c->kind != CALL_ASK)
+        return PAWL_OK;
+    arena_init(&mem, &e->alloc, 1024);
+    spec = value_read(&mem, c->spec, c->spec_size, "a wait", NULL);
+    if (pawl_value_get(spec, "otherwise") != NULL)
+        *at_ms = pawl_value_int(pawl_value_get(spec, "expires"));
+    arena_free(&mem);
+    return spec != NULL ? PAWL_OK : PAWL_NOMEM;
+}
+
+pawl_code timer_add(pawl_engine *e, cached_run *r, const call *c, const char *id)
+{
+    timer_index *x = &r->timers;
+    const size_t size = strlen(id) + 1;
+    int64_t at;
+    timer *t;
+
+    if (timer_at(e, c, &at) != PAWL_OK)
+        return PAWL_NOMEM;
+    if (at == 0)
+        return PAWL_OK;
+    if (x->count == x->cap) {
+        timers_sweep(e, r);
+        if (x->count >= x->cap / 2 && !mem_room(&e->alloc, (void **)&x->heap, &x->cap, x->cap, sizeof *x->heap))
+            return PAWL_NOMEM;
+    }
+    if ((t = mem_new(&e->alloc, sizeof *t + size)) == NULL)
+        return PAWL_NOMEM;
+    *t = (timer){ .at_ms = at, .made = x->made++, .sleeps = c->kind == CALL_SLEEP };
+    memcpy(t->id, id, size);
+    timer_up(x, x->count++, t);
+    return PAWL_OK;
+}
+
+const timer *timer_first(pawl_engine *e, cached_run *r)
+{
+    timer_index *x = &r->timers;
+
+    while (x->count > 0 && !call_open(r->st, x->heap[0]->id)) {
+        timer_free(e, x->heap[0]);
+        if (--x->count > 0)
+            timer_down(x, 0, x->heap[x->count]);
+    }
+    return x->count > 0 ? x->heap[0] : NULL;
+}
+
+int64_t timer_wake_ms(pawl_engine *e, cached_run *r)
+{
+    const timer *t = timer_first(e, r);
+
+    for (size_t i = 0; BROKEN(BROKEN_WAKE_LAST) && i < r->timers.count; i++)
+        t = call_open(r->st, r->timers.heap[i]->id) && r->timers.heap[i]->made > t->made ? r->timers.heap[i] : t;
+    return t != NULL && (t->sleeps || !BROKEN(BROKEN_DEADLINE_WAKE)) ? t->at_ms : 0;
+}
+
+void timers_free(pawl_engine *e, cached_run *r)
+{
+    timer_index *x = &r->timers;
+
+    while (x->count > 0)
+        timer_free(e, x->heap[--x->count]);
+    mem_free(&e->alloc, x->heap, x->cap * sizeof *x->heap);
+    *x = (timer_index){0};
+}
