@@ -63,7 +63,7 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     e->reply_bytes_max = REPLY_BYTES_MAX;
     (void)chance(e, drawn);
     owner_name(e->owner, sizeof e->owner, drawn[0]);
-    if (e->step == NULL || e->look == NULL || e->lent == NULL || !completions_begin(e)) {
+    if (e->step == NULL || e->look == NULL || e->lent == NULL || !cached_runs_begin(e) || !completions_begin(e)) {
         fail(err, PAWL_NOMEM, "no memory for an engine");
         pawl_engine_free(e);
         return NULL;
@@ -80,14 +80,14 @@ void pawl_engine_free(pawl_engine *e)
     pawl_alloc alloc = e->alloc;
 
     e->draining = true;         /* an attempt that waits for a thread never starts, and is not canceled */
-    for (size_t i = 0; i < RUN_SLOTS; i++)
+    for (size_t i = 0; i < e->run_slots; i++)
         for (cached_run *r = e->runs[i]; r != NULL; r = r->next)
             outbox_stop_all(r);
     outbox_end_pool(e);
     outbox_end_held(e);
     renewal_end(e);
     http_forget();
-    for (size_t i = 0; i < RUN_SLOTS; i++)
+    for (size_t i = 0; i < e->run_slots; i++)
         for (cached_run *r = e->runs[i], *next; r != NULL; r = next) {
             next = r->next;
             outbox_finish(e, r);
@@ -98,6 +98,7 @@ void pawl_engine_free(pawl_engine *e)
         next = h->next;
         mem_free(&alloc, h, sizeof *h + strlen(h->name) + 1);
     }
+    cached_runs_end(e);
     completions_end(e);
     ring_end(e);
     backlog_free(e);

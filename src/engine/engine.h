@@ -26,7 +26,7 @@ typedef struct pool pool;
 typedef struct completions completions;
 typedef struct lease_renewal lease_renewal;
 
-enum { RUN_SLOTS = 1024, RELEASED_MAX = 256, STRAYS_MAX = 64 };
+enum { RUN_SLOTS_FIRST = 1024, RELEASED_MAX = 256, STRAYS_MAX = 64 };
 
 struct pawl_engine {
     pawl_alloc alloc;
@@ -42,7 +42,8 @@ struct pawl_engine {
     pawl_step *step, *look;     /* `step`: for feeding events; `look`: for reading states and entries */
     pawl_step *lent;            /* has lent arguments of a command while `look` is used for another purpose */
     handler *handlers;
-    cached_run *runs[RUN_SLOTS];
+    cached_run **runs;          /* by the hash of their ids, in chains: `run_slots` is a power of two, and grows with `nruns` */
+    size_t run_slots, nruns;
     cached_run *released[RELEASED_MAX];     /* a ring: the oldest is freed when a new one needs its place */
     size_t released_next;
     pawl_clock clock;           /* now_ms NULL: use the store's time */

@@ -94,16 +94,72 @@ void lease_move(cached_run *r, lease_state to, uint64_t fence)
 
 /* ---- found ------------------------------------------------------------------------------------------------------- */
 
-size_t cached_run_slot(const char *run)
+static cached_run **slot_of_run(cached_run **runs, size_t slots, const char *run)
 {
     uint32_t h = name_hash(run);
 
-    return (h ^ h >> 16) % RUN_SLOTS;
+    return &runs[(h ^ h >> 16) & (slots - 1)];
+}
+
+bool cached_runs_begin(pawl_engine *e)
+{
+    if ((e->runs = mem_new(&e->alloc, RUN_SLOTS_FIRST * sizeof *e->runs)) == NULL)
+        return false;
+    e->run_slots = RUN_SLOTS_FIRST;
+    return true;
+}
+
+void cached_runs_end(pawl_engine *e)
+{
+    mem_free(&e->alloc, e->runs, e->run_slots * sizeof *e->runs);
+}
+
+/* Without memory the chains become longer, which does no harm. */
+static void slots_double(pawl_engine *e)
+{
+    const size_t slots = 2 * e->run_slots;
+    cached_run **runs = mem_new(&e->alloc, slots * sizeof *runs);
+
+    if (runs == NULL)
+        return;
+    for (size_t i = 0; i < e->run_slots; i++)
+        for (cached_run *r = e->runs[i], *next; r != NULL; r = next) {
+            cached_run **slot = slot_of_run(runs, slots, r->id);
+
+            next = r->next;
+            r->next = *slot;
+            *slot = r;
+        }
+    cached_runs_end(e);
+    e->runs = runs;
+    e->run_slots = slots;
+}
+
+void cached_run_add(pawl_engine *e, cached_run *r)
+{
+    cached_run **slot;
+
+    if (e->nruns >= e->run_slots)
+        slots_double(e);
+    slot = slot_of_run(e->runs, e->run_slots, r->id);
+    r->next = *slot;
+    *slot = r;
+    e->nruns++;
+}
+
+void cached_run_remove(pawl_engine *e, const cached_run *r)
+{
+    cached_run **link = slot_of_run(e->runs, e->run_slots, r->id);
+
+    while (*link != r)
+        link = &(*link)->next;
+    *link = r->next;
+    e->nruns--;
 }
 
 cached_run *cached_run_find(const pawl_engine *e, const char *run)
 {
-    for (cached_run *r = e->runs[cached_run_slot(run)]; r != NULL; r = r->next)
+    for (cached_run *r = *slot_of_run(e->runs, e->run_slots, run); r != NULL; r = r->next)
         if (strcmp(r->id, run) == 0)
             return r;
     return NULL;

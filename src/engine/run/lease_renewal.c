@@ -50,7 +50,7 @@ static void renew_all(pawl_engine *e)
     cached_run *runs[RENEW_AT_ONCE];
     size_t n = 0;
 
-    for (size_t i = 0; i < RUN_SLOTS; i++)
+    for (size_t i = 0; i < e->run_slots; i++)
         for (cached_run *r = e->runs[i]; r != NULL; r = r->next) {
             if (r->fence == 0 || r->lease_lost || r->lease_ms - now > e->ttl_ms * 2 / 3)
                 continue;
@@ -83,7 +83,7 @@ void leases_check(pawl_engine *e)
     pthread_mutex_lock(&e->lock);
     e->lease_loss = false;      /* cleared first, so that a loss from here on is seen by the next check */
     pthread_mutex_unlock(&e->lock);
-    for (size_t i = 0; i < RUN_SLOTS; i++)
+    for (size_t i = 0; i < e->run_slots; i++)
         for (cached_run *r = e->runs[i]; r != NULL; r = r->next)
             if (r->fence != 0 && r->lease_lost)
                 outbox_lease_lost(r);

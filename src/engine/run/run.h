@@ -140,7 +140,10 @@ void lease_move(cached_run *r, lease_state to, uint64_t fence);         /* under
 void head_move(cached_run *r, head_state to);
 void pass_move(cached_run *r, pass_state to);
 void mailbox_move(cached_run *r, mailbox_state to);
-size_t cached_run_slot(const char *run);                                 /* index in e->runs */
+bool cached_runs_begin(pawl_engine *e);                 /* the table of runs; false: no memory */
+void cached_runs_end(pawl_engine *e);
+void cached_run_add(pawl_engine *e, cached_run *r);     /* this and the next under the engine's lock: the lease thread reads the table */
+void cached_run_remove(pawl_engine *e, const cached_run *r);
 cached_run *cached_run_find(const pawl_engine *e, const char *run);
 bool run_fits(const cached_run *r);          /* the state is under this engine's version of the machine */
 

@@ -35,8 +35,7 @@ cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err)
     buf_init(&r->blob, &e->alloc);
     buf_init(&r->outbox.received, &e->alloc);
     pthread_mutex_lock(&e->lock);       /* the lease thread reads the table */
-    r->next = e->runs[cached_run_slot(run)];
-    e->runs[cached_run_slot(run)] = r;
+    cached_run_add(e, r);
     pthread_mutex_unlock(&e->lock);
     return r;
 }
@@ -87,11 +86,7 @@ void run_keep_released(pawl_engine *e, cached_run *r)
     if (old == NULL || old->fence != 0 || old->pass != PASS_OUT || old->pinned || old->outbox.count > 0)
         return;
     pthread_mutex_lock(&e->lock);       /* the lease thread reads the table */
-    for (cached_run **link = &e->runs[cached_run_slot(old->id)]; *link != NULL; link = &(*link)->next)
-        if (*link == old) {
-            *link = old->next;
-            break;
-        }
+    cached_run_remove(e, old);
     pthread_mutex_unlock(&e->lock);
     cached_run_free(e, old);
 }

@@ -471,7 +471,7 @@ static pawl_code held_again(pawl_engine *e, run_batch *c, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
-    for (size_t i = 0; i < RUN_SLOTS; i++)
+    for (size_t i = 0; i < e->run_slots; i++)
         for (cached_run *r = e->runs[i]; r != NULL && rc == PAWL_OK; r = r->next) {
             pawl_err why = { PAWL_OK, "" };
             pawl_code one;
