@@ -178,6 +178,58 @@ PAWL_TEST(test_W5_a_deadline_that_passed_answers)
     pawl_engine_free(e);
 }
 
+static bool approves_two;
+
+static pawl_code asks_to_approve(pawl_step *s, const pawl_value *input, void *arg)
+{
+    pawl_question q = { .slot = "gate", .kind = PAWL_WAIT_APPROVAL, .timeout_ms = 1000, .otherwise = pawl_json(s, "false") };
+    const pawl_value *first, *second = NULL;
+    pawl_code rc = pawl_ask_with(s, &q, &first), rc_2 = PAWL_OK;
+
+    (void)input, (void)arg;
+    if (approves_two) {
+        q.slot = "other";
+        rc_2 = pawl_ask_with(s, &q, &second);
+    }
+    if (rc != PAWL_OK || rc_2 != PAWL_OK)
+        return rc != PAWL_OK ? rc : rc_2;
+    pawl_set(s, "out", pawl_json(s, pawl_value_bool(first) || pawl_value_bool(second) ? "\"yes\"" : "\"no\""));
+    return PAWL_OK;
+}
+
+/* Sends a late yes to the first approval of a run "r", by its id, by a name, or by none. No pass over the run has fired its timers. */
+static pawl_code late_yes(pawl_engine *e, size_t which)
+{
+    const char *const names[] = { "gate", NULL, NULL };
+    pawl_event ev = { .kind = PAWL_EV_ANSWER, .id = names[which % 3], .value = "true" };
+    char id[128];
+    pawl_wait w;
+
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_state_wait(pawl_run_state(e, "r", NULL), 0, pawl_engine_step(e), &w, NULL), PAWL_OK);
+    snprintf(id, sizeof id, "%s", w.id);
+    if (which % 3 == 2)
+        ev.id = id;
+    hour += 1001;
+    return pawl_event_send(e, "r", &ev, NULL);
+}
+
+PAWL_TEST(test_W5_a_late_yes_counts_by_no_name_of_the_approval)
+{
+    for (size_t which = 0; which < 6; which++) {
+        pawl_engine *e = engine_by_the_hour(line_of("m", asks_to_approve, NULL));
+        pawl_code rc;
+
+        approves_two = which >= 3;
+        rc = late_yes(e, which);
+        if (rc >= 0 && rc != PAWL_IGNORED)
+            CHECK_FAIL("a late yes, %zu: %d", which, (int)rc);
+        CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+        CHECK_STR(pawl_run_get(e, "r", "out"), "no");
+        pawl_engine_free(e);
+    }
+}
+
 PAWL_TEST(test_E16_what_was_delivered_before_comes_first)
 {
     pawl_engine *e = engine_on(line_of("m", asks, NULL), pawl_store_memory(NULL));

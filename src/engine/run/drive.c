@@ -108,9 +108,10 @@ static pawl_code event_take(pawl_engine *e, cached_run *r, const pawl_event *fir
         outbox_note_receipt(r, ev.id);
     if ((rc = cancel_again(e, r, &ev, err)) == PAWL_OK && (rc = answer_in_time(e, r, &ev, err)) == PAWL_OK)
         rc = feed_one(e, r, &ev, err);
-    if (rc == PAWL_IGNORED && r->nlines > 0)
-        rc = runs_commit(e, &r, 1, false, err);    /* outbox_end_all() has fed receipts, and the last receipt ended the run */
-    return rc;
+    if (rc != PAWL_IGNORED || r->nlines == 0)
+        return rc;
+    rc = runs_commit(e, &r, 1, false, err);        /* cancel_again() or answer_in_time() has fed what ended the run */
+    return rc == PAWL_OK && ev.kind == PAWL_EV_ANSWER ? PAWL_IGNORED : rc;
 }
 
 /* Takes an event for a run at rest whose state is cached: claims the run and stores the lines in one transaction. *took false: nothing has changed,

@@ -23,11 +23,12 @@ static pawl_code timer_feed(pawl_engine *e, cached_run *r, const char *id, int64
 
 /* ---- answers after a deadline ---------------------------------------------------------------------- */
 
-typedef struct overdue { const pawl_engine *e; int64_t now_ms; char id[ID_BYTES_MAX + 1]; bool found; pawl_code rc; } overdue;
+typedef struct overdue { const pawl_engine *e; int64_t now_ms; arena mem; const char **ids; size_t count, cap; pawl_code rc; } overdue;
 
 static bool see_overdue(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
     overdue *o = ctx;
+    char id[ID_BYTES_MAX + 1];
     int64_t at = 0;
 
     (void)f;
@@ -35,12 +36,14 @@ static bool see_overdue(void *ctx, const frame *f, const task *tk, const char *p
         o->rc = timer_at(o->e, c, &at);
     if (at == 0 || !is_due(at, o->now_ms))
         return o->rc == PAWL_OK;
-    snprintf(o->id, sizeof o->id, "%llu.%s.%u.%u", (unsigned long long)c->superstep, path, (unsigned)(tk != NULL ? tk->visit : c->visit), (unsigned)n);
-    return !(o->found = true);
+    snprintf(id, sizeof id, "%llu.%s.%u.%u", (unsigned long long)c->superstep, path, (unsigned)(tk != NULL ? tk->visit : c->visit), (unsigned)n);
+    if (!arena_room(&o->mem, (void **)&o->ids, &o->cap, o->count, sizeof *o->ids) || (o->ids[o->count++] = arena_text(&o->mem, id)) == NULL)
+        o->rc = PAWL_NOMEM;
+    return o->rc == PAWL_OK;
 }
 
-/* The approval of that id; without one the first that is overdue. */
-static pawl_code overdue_find(cached_run *r, const char *id, overdue *o)
+/* The overdue approvals that an answer to `wait` may mean: that of the id; for a slot, a node's name or NULL, each of the run. */
+static pawl_code overdue_find(cached_run *r, const char *wait, overdue *o)
 {
     char path[PATH_BYTES_MAX + 1];
     uint64_t superstep;
@@ -49,10 +52,9 @@ static pawl_code overdue_find(cached_run *r, const char *id, overdue *o)
     task *tk;
     const call *c;
 
-    if (id == NULL)
+    if (wait == NULL || !state_id_parse(r->st, wait, path, &superstep, &visit_no, &n))
         state_each_call(r->st, see_overdue, o);
-    else if (state_id_parse(r->st, id, path, &superstep, &visit_no, &n) &&
-             (c = call_find(r->st, superstep, path, visit_no, n, &in, &tk)) != NULL && call_is_open(c))
+    else if ((c = call_find(r->st, superstep, path, visit_no, n, &in, &tk)) != NULL && call_is_open(c))
         see_overdue(o, in, tk, path, c, n);
     return o->rc;
 }
@@ -66,8 +68,11 @@ pawl_code answer_in_time(pawl_engine *e, cached_run *r, const pawl_event *ev, pa
 
     if (first == NULL || !is_due(first->at_ms, o.now_ms) || BROKEN(BROKEN_LATE_YES))
         return PAWL_OK;
-    if ((rc = overdue_find(r, ev->id, &o)) == PAWL_OK && o.found)
-        rc = timer_feed(e, r, o.id, o.now_ms, err);
+    arena_init(&o.mem, &e->alloc, 512);
+    rc = overdue_find(r, ev->id, &o);
+    for (size_t i = 0; rc >= 0 && i < o.count; i++)
+        rc = timer_feed(e, r, o.ids[i], o.now_ms, err);     /* PAWL_IGNORED: the one before it ended this one too */
+    arena_free(&o.mem);
     return rc < 0 ? rc : PAWL_OK;
 }
 
