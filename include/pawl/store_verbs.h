@@ -201,8 +201,7 @@ typedef struct pawl_store_verbs {
      * entry again with the same bytes is success. A refused append changes nothing and does not affect the others. Returns PAWL_OK
      * when all with rc PAWL_OK are durable; else none is, and err says why. */
     pawl_code (*append)(pawl_store *s, pawl_append *all, size_t n, pawl_err *err);
-    /* Count an attempt before it is dispatched (E13), store when the next one is due (E7), or subtract one that never began; durable
-     * together. PAWL_INVALID: a time before 1970. */
+    /* Count an attempt before it is dispatched (E13), store when the next one is due (E7), or subtract one that never began; durable together. PAWL_INVALID: before 1970. */
     pawl_code (*mark)(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err);
     pawl_code (*marks)(pawl_store *s, const char *run, pawl_mark_fn *fn, void *ctx, pawl_err *err);
 
@@ -231,8 +230,7 @@ typedef struct pawl_store_verbs {
     pawl_code (*due)(pawl_store *s, int64_t now_ms, const pawl_due *after, size_t limit, pawl_head_fn *fn, void *ctx, pawl_err *err);
     int64_t (*next_due)(pawl_store *s);                 /* the earliest timer of all runs; 0: none */
 
-    /* The journal begins with this base at entry `seq` from now on; what was before is deleted (K10), and so is a snapshot of `seq`, or
-     * one that refers to deleted entries: the base has that state. */
+    /* The journal begins with this base at entry `seq`; what was before is deleted (K10), and so is a snapshot of `seq` or of deleted entries. */
     pawl_code (*prune)(pawl_store *s, const char *run, uint64_t fence, uint64_t seq, pawl_bytes base, pawl_err *err);
     pawl_code (*remove)(pawl_store *s, const char *run, uint64_t fence, pawl_err *err);  /* the whole run; its id may be used again, fences are not */
     pawl_code (*check)(pawl_store *s, pawl_err *err);                           /* the whole store; PAWL_CORRUPT: err says what is damaged */
@@ -241,6 +239,8 @@ typedef struct pawl_store_verbs {
 
     /* One look instead of two: head, with load or read. Returns what these return. May be NULL: then the three are called one after another. */
     pawl_code (*look)(pawl_store *s, const char *run, pawl_look *look, pawl_err *err);
+    /* The absolute path of the store's file, lent with the handle: tools of agents never open it (P9). NULL: there is none. May be NULL. */
+    const char *(*file)(pawl_store *s);
 } pawl_store_verbs;
 
 struct pawl_store { const pawl_store_verbs *verbs; };   /* first member of every store */

@@ -49,6 +49,8 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     e->alloc = alloc;
     e->m = m;
     e->store = store;
+    if (store->verbs->file != NULL && (e->reach.path = store->verbs->file(store)) != NULL)
+        reach_keep(&e->reach);
     e->ttl_ms = TTL_MS;
     e->tail_bytes_least = TAIL_BYTES_LEAST;
     e->grace_ms = GRACE_MS;
@@ -111,6 +113,7 @@ void pawl_engine_free(pawl_engine *e)
     for (size_t i = 0; i < e->nmore; i++)
         pawl_machine_free(e->more[i]);
     mem_free(&alloc, e->more, e->more_cap * sizeof *e->more);
+    reach_drop(&e->reach);
     pawl_store_free(e->store);
     pthread_mutex_destroy(&e->lock);
     pthread_mutex_destroy(&e->said_lock);

@@ -8,6 +8,7 @@
 #define ENGINE_ENGINE_H
 
 #include "effect/effect.h"
+#include "effect/reach.h"
 #include "engine/run/owner.h"
 #include "pawl/engine.h"
 #include "store/store.h"
@@ -34,6 +35,7 @@ struct pawl_engine {
     pawl_machine **more;        /* further machines, whose runs this engine drives */
     size_t nmore, more_cap;
     pawl_store *store;
+    reach_store reach;          /* keeps the file of the store out of reach for tools */
     pthread_mutex_t said_lock;  /* guards the partial output of handlers (outbox_entry.output) */
     pthread_mutex_t rouse_lock; /* guards `rouse`, the condition that the driving thread sleeps on */
     pthread_cond_t rouse;       /* signalled to wake the driving thread */

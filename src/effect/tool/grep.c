@@ -240,7 +240,7 @@ static bool take(void *ctx, const walked *w)
     fd = openat(w->dir, w->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return true;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !reach_forbids(g->c->reach, w->dir, w->name, &st))
         on = search(g, fd, w->path);
     close(fd);
     return on;

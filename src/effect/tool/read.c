@@ -206,6 +206,7 @@ static char **names_of(tool_call *c, int fd, DIR *dir, size_t *n, pawl_code *rc)
     size_t cap = 0;
     struct dirent *e;
     struct stat st;
+    bool there;
 
     while (*n < LIST_LOOKED_MAX && (*rc = tool_stop(c)) == PAWL_OK && (e = readdir(dir)) != NULL) {
         size_t size = strlen(e->d_name);
@@ -213,12 +214,15 @@ static char **names_of(tool_call *c, int fd, DIR *dir, size_t *n, pawl_code *rc)
 
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
+        there = fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+        if (reach_forbids(c->reach, fd, e->d_name, there ? &st : NULL))
+            continue;
         if (!arena_room(&c->mem, &names, &cap, *n, sizeof(char *)) || (name = arena_get(&c->mem, size + 2)) == NULL) {
             *rc = tool_nomem(c);
             return NULL;
         }
         memcpy(name, e->d_name, size + 1);
-        if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode))) {
+        if (there && (S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode))) {
             name[size] = S_ISDIR(st.st_mode) ? '/' : '@';
             name[size + 1] = '\0';
         }

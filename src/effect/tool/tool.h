@@ -3,6 +3,7 @@
 #define EFFECT_TOOL_TOOL_H
 
 #include "effect/effect.h"
+#include "effect/reach.h"
 #include "pawl/tool.h"
 
 #include <sys/stat.h>
@@ -31,6 +32,7 @@ struct tool_call {
     const pawl_value *input;    /* checked by the schema */
     const char *const *run;     /* words of a tool that is a program */
     const char *cwd;            /* absolute path of a folder */
+    const reach_list *reach;         /* what no tool opens; of roots_open() */
     arena mem;
     buf out;                    /* the content that is being made */
     char note[512];             /* for people; "": none */

@@ -71,7 +71,7 @@ static void one(step *s, int fd, const char *name, size_t size, unsigned depth)
     struct stat st;
     int next;
 
-    if (size + n + 2 > sizeof s->path || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    if (size + n + 2 > sizeof s->path || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || reach_forbids(s->w->c->reach, fd, name, &st))
         return;
     if (size > 0)
         s->path[size++] = '/';

@@ -38,7 +38,7 @@ static bool root_add(tool_call *c, roots *r, const char *path)
 
     while (n > 1 && path[n - 1] == '/')
         n--;
-    if (n >= TOOL_PATH_BYTES || realpath(path, real) == NULL || strlen(real) >= TOOL_PATH_BYTES ||
+    if (n >= TOOL_PATH_BYTES || realpath(path, real) == NULL || strlen(real) >= TOOL_PATH_BYTES || reach_encloses(c->reach, real) ||
         (one->fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
         return false;
     one->read_only = false;
@@ -65,7 +65,7 @@ roots *roots_open(tool_call *c, pawl_code *rc)
     const pawl_value *list = pawl_value_get(c->job->args, "directories"), *only = pawl_value_get(c->job->args, "read_only"), *one;
     pawl_iter it = pawl_iter_of(list);
 
-    if (r == NULL) {
+    if (r == NULL || (c->reach = reach_look(&c->mem)) == NULL) {
         *rc = tool_nomem(c);
         return NULL;
     }
@@ -326,10 +326,20 @@ static bool name_take(walk_way *w, char name[NAME_BYTES])
     return true;
 }
 
+/* False: it is Pawl's own, and the reply has the error (P9). */
+static bool reaches(tool_call *c, int dir, const char *name, const struct stat *st, const char *path, pawl_code *rc)
+{
+    if (!reach_forbids(c->reach, dir, name, st))
+        return true;
+    *rc = tool_error(c, "Permission denied: %s: stores and settings of Pawl are out of reach for tools", path);
+    return false;
+}
+
 static went step(walk_way *w, file_place *p, pawl_code *rc)
 {
     char name[NAME_BYTES];
-    bool last;
+    bool last, there;
+    int why;
 
     if (!name_take(w, name))
         return wrong(w, rc, "Invalid arguments", ": a name in the path is too long");
@@ -342,7 +352,12 @@ static went step(walk_way *w, file_place *p, pawl_code *rc)
         p->there = fstat(w->fd, &p->st) == 0;
         return p->there ? arrived(w, ".", p, rc) : wrong_errno(w, rc);
     }
-    if (fstatat(w->fd, name, &p->st, AT_SYMLINK_NOFOLLOW) != 0) {
+    there = fstatat(w->fd, name, &p->st, AT_SYMLINK_NOFOLLOW) == 0;
+    why = errno;
+    if (!reaches(w->c, w->fd, name, there ? &p->st : NULL, w->asked, rc))
+        return WENT_WRONG;
+    errno = why;
+    if (!there) {
         if (errno != ENOENT || w->missing == MISSING_IS_ERROR || (!last && w->missing == MISSING_IS_FINE))
             return wrong_errno(w, rc);
         p->there = false;
@@ -423,7 +438,7 @@ int place_read(tool_call *c, const file_place *p, const char *path, struct stat 
         return -1;
     if ((fd = openat(p->dir, p->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) < 0 || fstat(fd, st) != 0)
         told_errno(c, path, rc);
-    else if (regular(c, path, st->st_mode, rc))
+    else if (regular(c, path, st->st_mode, rc) && reaches(c, p->dir, p->name, st, path, rc))
         return fd;
     if (fd >= 0)
         close(fd);

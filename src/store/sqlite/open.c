@@ -27,6 +27,11 @@ static uint64_t sqlite_version(pawl_store *st)
     return read ? version_known(s) : 0;
 }
 
+static const char *sqlite_file(pawl_store *st)
+{
+    return sqlite3_db_filename(sqlite_of(st)->db, "main");
+}
+
 /* ---- closing --------------------------------------------------------------------------------- */
 
 /* Whether the next handle would read many rows above the watermark to find the newest row of each run (Q3). */
@@ -119,6 +124,7 @@ static const pawl_store_verbs sqlite_verbs = {
     .backup = sqlite_backup,
     .vacuum = sqlite_vacuum,
     .look = sqlite_look,
+    .file = sqlite_file,
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */

@@ -1,0 +1,179 @@
+/* reach.c - which files and folders are Pawl's own, so that no tool opens them, whatever name leads there (P9).
+ *
+ * Called by engines, which keep their store here, and by the tools and the sandbox, on any thread: the list of stores has a lock. A file is recognized by
+ * its device and inode, so links of both kinds do not matter; a file that does not exist yet by its folder and its name. */
+#define _XOPEN_SOURCE 700       /* realpath */
+#include "effect/reach.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* What SQLite and the store put beside a file, and the file itself. */
+static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lock" };
+enum { ENDS = sizeof ends / sizeof *ends };
+
+/* ---- Pawl's own folders --------------------------------------------------------------------------------- */
+
+bool own_folder_path(own_folder which, char out[OWN_PATH_BYTES])
+{
+    static const struct { const char *variable, *below; } all[OWN_FOLDERS] = {
+        [OWN_STATE] = { "XDG_STATE_HOME", "/.local/state" },
+        [OWN_CONFIG] = { "XDG_CONFIG_HOME", "/.config" },
+    };
+    const char *given = getenv(all[which].variable), *home = getenv("HOME"), *below = "";
+
+    if (given == NULL || *given != '/') {
+        given = home;
+        below = all[which].below;
+    }
+    return given != NULL && *given == '/' && snprintf(out, OWN_PATH_BYTES, "%s%s/pawl", given, below) < OWN_PATH_BYTES;
+}
+
+/* ---- stores --------------------------------------------------------------------------------------------- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static reach_store *stores;
+
+void reach_keep(reach_store *s)
+{
+    pthread_mutex_lock(&lock);
+    s->next = stores;
+    stores = s;
+    pthread_mutex_unlock(&lock);
+}
+
+void reach_drop(reach_store *s)
+{
+    pthread_mutex_lock(&lock);
+    for (reach_store **at = &stores; *at != NULL; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+/* The links of the folder are resolved; the file may not exist, as when somebody removed it. */
+static const char *whole(arena *mem, const char *path, const char *end)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX], real[PATH_MAX], out[PATH_MAX + NAME_MAX + 16];
+
+    if (slash == NULL || (size_t)(slash - path) + 2 > sizeof folder)
+        return NULL;
+    snprintf(folder, sizeof folder, "%.*s/", (int)(slash - path), path);
+    if (realpath(folder, real) == NULL || snprintf(out, sizeof out, "%s/%s%s", strcmp(real, "/") == 0 ? "" : real, slash + 1, end) >= (int)sizeof out)
+        return NULL;
+    return arena_text(mem, out);
+}
+
+const char **reach_files(arena *mem, size_t *n)
+{
+    const char **out;
+    size_t count = 0;
+
+    *n = 0;
+    pthread_mutex_lock(&lock);
+    for (reach_store *s = stores; s != NULL; s = s->next)
+        count += ENDS;
+    if ((out = arena_get(mem, (count + 1) * sizeof *out)) != NULL)
+        for (reach_store *s = stores; s != NULL; s = s->next)
+            for (size_t i = 0; i < ENDS; i++)
+                if ((out[*n] = whole(mem, s->path, ends[i])) != NULL)
+                    ++*n;
+    pthread_mutex_unlock(&lock);
+    return mem->failed ? NULL : out;
+}
+
+/* ---- a look ---------------------------------------------------------------------------------------------- */
+
+typedef struct known {
+    dev_t dev, dir_dev;
+    ino_t ino, dir_ino;         /* of the file, and of its folder */
+    bool there, dir_there;
+    const char *name;
+} known;
+
+struct reach_list {
+    known *files;
+    size_t n;
+    struct stat folders[OWN_FOLDERS];
+    bool folder_there[OWN_FOLDERS];
+};
+
+static void look_at(known *k, arena *mem, const char *path)
+{
+    const char *name = strrchr(path, '/') + 1;
+    char *folder = arena_strdup(mem, path, (size_t)(name - path));
+    struct stat st;
+
+    *k = (known){ .name = name };
+    if ((k->there = stat(path, &st) == 0)) {
+        k->dev = st.st_dev;
+        k->ino = st.st_ino;
+    }
+    if ((k->dir_there = folder != NULL && stat(folder, &st) == 0)) {
+        k->dir_dev = st.st_dev;
+        k->dir_ino = st.st_ino;
+    }
+}
+
+reach_list *reach_look(arena *mem)
+{
+    char path[OWN_PATH_BYTES];
+    reach_list *r = arena_zero(mem, sizeof *r);
+    const char **files;
+    size_t n;
+
+    if (r == NULL || (files = reach_files(mem, &n)) == NULL || (r->files = arena_get(mem, (n + 1) * sizeof *r->files)) == NULL)
+        return NULL;
+    for (r->n = 0; r->n < n; r->n++)
+        look_at(&r->files[r->n], mem, files[r->n]);
+    for (int i = 0; i < OWN_FOLDERS; i++)
+        r->folder_there[i] = own_folder_path(i, path) && stat(path, &r->folders[i]) == 0;
+    return mem->failed ? NULL : r;
+}
+
+static bool own(const reach_list *r, const struct stat *st)
+{
+    for (int i = 0; i < OWN_FOLDERS; i++)
+        if (r->folder_there[i] && r->folders[i].st_dev == st->st_dev && r->folders[i].st_ino == st->st_ino)
+            return true;
+    return false;
+}
+
+bool reach_forbids(const reach_list *r, int dir, const char *name, const struct stat *st)
+{
+    struct stat folder;
+
+    if (st != NULL && S_ISDIR(st->st_mode))
+        return own(r, st);
+    for (size_t i = 0; i < r->n; i++) {
+        const known *k = &r->files[i];
+
+        if (st != NULL && k->there && k->dev == st->st_dev && k->ino == st->st_ino)
+            return true;
+        if (k->dir_there && strcmp(name, k->name) == 0 && fstat(dir, &folder) == 0 && k->dir_dev == folder.st_dev && k->dir_ino == folder.st_ino)
+            return true;
+    }
+    return false;
+}
+
+bool reach_encloses(const reach_list *r, const char *folder)
+{
+    char at[PATH_MAX];
+    struct stat st;
+
+    if (snprintf(at, sizeof at, "%s", folder) >= (int)sizeof at)
+        return false;
+    for (char *slash; at[0] != '\0'; *slash = '\0') {
+        if (stat(at, &st) == 0 && own(r, &st))
+            return true;
+        slash = strrchr(at, '/');
+    }
+    return false;
+}
