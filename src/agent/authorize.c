@@ -72,10 +72,12 @@ static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **ans
     ask.otherwise = q->timeout_ms > 0 ? value_bool(t->mem, false) : NULL;
     pawl_flow_ask(t->s, a->tag, &ask);
     t->calls[a->k].asked = true;
+    flow_owner(t->s, a->tag);           /* both are taken back with the question */
     notify_hooks(t, "permission_prompt", pawl_format(t->s, "Permission is needed to use %s: %s", t->calls[a->k].name, q->prompt));
     pawl_emit(t->s, "permission_request", pawl_pack(t->s, "{s:s,s:v,s:s,s:s}", "action", q->prompt, "input",
                                                     pawl_value_get(q->about, "input") != NULL ? pawl_value_get(q->about, "input") : q->about,
                                             "tool_name", t->calls[a->k].name, "tool_use_id", t->calls[a->k].id));
+    flow_owner(t->s, NULL);
     return PAWL_PENDING;
 }
 

@@ -51,11 +51,17 @@ void call_fail(turn *t, uint32_t k, const char *text)
     call_done(t, k, content_text(t, text), true);
 }
 
+/* pawl_flow_drop() leaves alone what this event has made. That is enough: an event gives up calls before it begins any. */
 void call_drop_commands(turn *t, uint32_t k)
 {
-    pawl_flow_drop(t->s, tag_of(t, "gate", k));
-    pawl_flow_drop(t->s, tag_of(t, "tool", k));
-    pawl_flow_drop(t->s, tag_of(t, "after", k));
+    static const char *const tags[] = { "gate", "tool", "after" };
+
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+        const char *tag = tag_of(t, tags[i], k);
+
+        PAWL_ASSERT_SLOW(!flow_made(t->s, tag), "no event gives up a call for which it has made a command");
+        pawl_flow_drop(t->s, tag);
+    }
 }
 
 /* ---- all calls of an answer ------------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ bool in_reducer(const pawl_step *s)
 /* A call whose spec is written after the event's writes are folded, so that a reference to a channel means the new value. */
 typedef struct flow_call {
     item it;                    /* item.value has the arguments */
-    const char *effect, *tag;
+    const char *effect, *tag, *owner;
     pawl_limits limits;         /* with a cost of its own */
     bool limited;
 } flow_call;
@@ -120,6 +120,7 @@ pawl_code pawl_flow_call_with(pawl_step *s, const char *tag, const char *effect,
     c->it.value = args == NULL || arena_owns(&s->mem, args) ? args : value_copy(&s->mem, args);
     c->effect = arena_text(&s->mem, effect);
     c->tag = arena_text(&s->mem, tag);
+    c->owner = s->v->owner;
     flow_add(s, &c->it);
     return s->v->err.code;
 }
@@ -185,19 +186,36 @@ void pawl_flow_drop(pawl_step *s, const char *tag)
         v->drops[v->ndrops++] = arena_text(&s->mem, tag);
 }
 
+static bool is_under(const char *of, const char *tag) { return of != NULL && strcmp(of, tag) == 0; }
+
 static bool made_under(pawl_step *s, const item *it, const char *tag)
 {
     const call c = { .kind = CALL_ASK, .spec = it->spec, .spec_size = it->spec_size };
-    const char *of = it->kind == ITEM_CALL  ? ((const flow_call *)(const void *)it)->tag
-                     : it->kind == ITEM_ASK ? pawl_value_string(spec_get(s, &c, "tag"))
-                                            : NULL;
+    const flow_call *made = it->kind == ITEM_CALL ? (const flow_call *)(const void *)it : NULL;
 
-    return of != NULL && strcmp(of, tag) == 0;
+    if (made != NULL)
+        return is_under(made->tag, tag) || is_under(made->owner, tag);
+    return is_under(pawl_value_string(spec_get(s, &c, "tag")), tag);
+}
+
+void flow_owner(pawl_step *s, const char *tag)
+{
+    if (in_reducer(s))
+        s->v->owner = tag;
+}
+
+bool flow_made(pawl_step *s, const char *tag)
+{
+    for (const item *it = in_reducer(s) && tag != NULL ? s->v->commands : NULL; it != NULL; it = it->next)
+        if (made_under(s, it, tag))
+            return true;
+    return false;
 }
 
 void flow_withdraw(pawl_step *s, const char *tag)
 {
     visit *v = s != NULL ? s->v : NULL;
+    size_t kept = 0;
 
     if (!in_reducer(s) || tag == NULL)
         return;
@@ -211,6 +229,10 @@ void flow_withdraw(pawl_step *s, const char *tag)
             v->commands_last = it;
             at = &it->next;
         }
+    for (size_t i = 0; i < v->nemits; i++)
+        if (!is_under(v->emits[i].owner, tag))
+            v->emits[kept++] = v->emits[i];
+    v->nemits = kept;
 }
 
 void pawl_flow_sleep(pawl_step *s, const char *tag, int64_t ms)

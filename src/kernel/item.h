@@ -37,6 +37,7 @@ typedef struct named {          /* the node of a send, or the name of an emissio
     const char *event;          /* as in write */
     uint32_t sender;            /* index of the task whose route made this send */
     uint32_t hint;              /* node_hint of the task that the send makes */
+    const char *owner;          /* of a reducer's emission: the visit's owner then */
     refs refs;
 } named;
 

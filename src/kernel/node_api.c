@@ -344,7 +344,7 @@ void pawl_emit(pawl_step *s, const char *name, const pawl_value *v)
         v = value_held(s, v, DEPTH_MAX);
     if (copy == NULL || v == NULL || !arena_room(&s->mem, (void **)&vi->emits, &vi->emits_cap, vi->nemits, sizeof *vi->emits))
         return;
-    vi->emits[vi->nemits++] = (named){ .name = copy, .value = v, .event = event };
+    vi->emits[vi->nemits++] = (named){ .name = copy, .value = v, .event = event, .owner = vi->owner };
 }
 
 void node_send(pawl_step *s, const char *node, const pawl_value *v)

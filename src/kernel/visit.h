@@ -39,6 +39,7 @@ typedef struct visit {          /* the current pass */
     const char *refusal;        /* reason of the last refused command */
     const char **drops;         /* of a reducer: tags of the calls to drop */
     size_t ndrops, drops_cap;
+    const char *owner;          /* of a reducer: see flow_owner() */
     uint32_t won[RACES_MAX];    /* races decided in this pass; visit_begin() does not clear this member and the rest */
     pawl_err err;               /* the first error of the node */
 } visit;

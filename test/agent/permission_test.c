@@ -314,6 +314,44 @@ PAWL_TEST(test_W6_a_no_stands_whatever_the_mode_has_become)
     world_end(&w);
 }
 
+static unsigned occurrences(const char *in, const char *text)
+{
+    unsigned n = 0;
+
+    for (const char *at = in; (at = strstr(at, text)) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* The yes to the plan is heard while tools run: b1 is asked under plan mode, then the plan ends that mode, and b1 is asked again. */
+PAWL_TEST(test_W6_a_question_that_its_own_event_takes_back_was_never_asked)
+{
+    static const char start[] = "{\"@mode\":\"bypassPermissions\",\"@policy\":{\"ask\":[\"Bash(make:*)\"],\"hooks\":[{\"from\":\"s\",\"hooks\":"
+                                "{\"Notification\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"a\"}]}]}}]},\"input\":\"go\"}";
+    unsigned requests;
+    size_t hooks;
+    world w;
+
+    asks(&w, start, "bash r1 {\"command\":\"ls\"};plan_exit p1 {\"plan\":\"go\"};bash b1 {\"command\":\"make x\"}");
+    world_answer(&w, "b1", "true");
+    world_update(&w, NULL, "{\"@mode\":\"plan\"}");
+    CHECK(*world_open(&w, "p1", true) != '\0');
+    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    requests = occurrences(traced(&w), "permission_request");
+    hooks = pawl_state_commands(w.st);
+    world_answer(&w, "p1", "true");
+    CHECK_STR(world_get(&w, "@mode"), "\"default\"");
+    CHECK_INT(pawl_state_waits(w.st), 1);
+    CHECK(*world_open(&w, "b1", true) != '\0');
+    CHECK_INT(occurrences(traced(&w), "permission_request"), requests + 1);
+    CHECK_INT(pawl_state_commands(w.st), hooks + 1);
+    world_crash(&w);
+    world_answer(&w, "b1", "true");
+    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
 /* ---- hooks -------------------------------------------------------------------------------------------------------- */
 
 #define HOOKS(point, matcher) "\"hooks\":[{\"from\":\"settings.json\",\"hooks\":{\"" point "\":[{\"matcher\":\"" matcher "\",\"hooks\":[{\"type\":\"command\",\"command\":\"check\"}]}]}}]"
