@@ -237,6 +237,7 @@ static void authorize_call(turn *t, uint32_t k, bool *pending)
     } else if (rc == PAWL_NOMEM) {
         t->rc = rc;
     } else {
+        pawl_flow_drop(t->s, tag_of(t, "gate", k));     /* asked under rules that could be read */
         call_fail(t, k, pawl_format(t->s, "Permission denied for tool: %s: %s", c->name, o.err.text));
     }
 }

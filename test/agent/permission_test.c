@@ -352,6 +352,19 @@ PAWL_TEST(test_W6_a_question_that_its_own_event_takes_back_was_never_asked)
     world_end(&w);
 }
 
+/* Rules that cannot be read deny, and nobody is asked under the rules before them any more. */
+PAWL_TEST(test_W6_rules_that_cannot_be_read_leave_no_question_open)
+{
+    world w;
+
+    asks(&w, "{\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"}");
+    world_update(&w, NULL, "{\"@policy\":{\"deny\":[\"Bash(\"]}}");
+    CHECK(strncmp(content_at(&w, 2), "Error: Permission denied for tool: bash: ", 41) == 0);
+    CHECK_STR(world_open(&w, "b1", true), "");
+    model_says(&w, "so", NULL);
+    world_end(&w);
+}
+
 /* ---- hooks -------------------------------------------------------------------------------------------------------- */
 
 #define HOOKS(point, matcher) "\"hooks\":[{\"from\":\"settings.json\",\"hooks\":{\"" point "\":[{\"matcher\":\"" matcher "\",\"hooks\":[{\"type\":\"command\",\"command\":\"check\"}]}]}}]"
