@@ -48,22 +48,44 @@ const char *settings_of_project(arena *mem, const char *project)
     return folder == NULL ? NULL : joined(mem, folder, "settings.json");
 }
 
-const char *settings_project(arena *mem, const char *folder)
+/* The nearest folder, from `folder` upward, in which `name` is there, and a folder if it must be; NULL: none. */
+static const char *nearest_with(arena *mem, const char *folder, const char *name, bool is_folder)
 {
     char at[SETTINGS_PATH_MAX], *slash;
     struct stat st;
 
-    if (snprintf(at, sizeof at, "%s", folder) >= (int)sizeof at)
-        return folder;
+    if (snprintf(at, sizeof at, "%s", strcmp(folder, "/") == 0 ? "" : folder) >= (int)sizeof at)
+        return NULL;
     for (;;) {
-        const char *here = joined(mem, *at == '\0' ? "/" : at, ".pawl");
+        const char *here = joined(mem, *at == '\0' ? "/" : at, name);
 
-        if (here != NULL && stat(here, &st) == 0 && S_ISDIR(st.st_mode))
+        if (here != NULL && stat(here, &st) == 0 && (!is_folder || S_ISDIR(st.st_mode)))
             return arena_strdup(mem, *at == '\0' ? "/" : at, *at == '\0' ? 1 : strlen(at));
         if ((slash = strrchr(at, '/')) == NULL || *at == '\0')
-            return folder;
+            return NULL;
         *slash = '\0';
     }
+}
+
+/* A .pawl without settings hides none above it: anybody who may make a folder could take the rules away by it. */
+const char *settings_project(arena *mem, const char *folder)
+{
+    const char *at = nearest_with(mem, folder, ".pawl/settings.json", false);
+
+    if (at == NULL)
+        at = nearest_with(mem, folder, ".pawl", true);
+    return at != NULL ? at : folder;
+}
+
+/* The next folder above a project that has settings; NULL: none. */
+static const char *project_above(arena *mem, const char *project)
+{
+    const char *slash = strrchr(project, '/'), *parent;
+
+    if (slash == NULL || project[1] == '\0')
+        return NULL;
+    parent = slash == project ? "/" : arena_strdup(mem, project, (size_t)(slash - project));
+    return parent != NULL ? nearest_with(mem, parent, ".pawl/settings.json", false) : NULL;
 }
 
 /* NULL with err->code PAWL_OK: there is no such file. */
@@ -281,20 +303,33 @@ static bool wants_more(const pawl_value *v)
     return pawl_value_size(pawl_value_get(pawl_value_get(v, "permissions"), "allow")) > 0 || pawl_value_size(pawl_value_get(v, "hooks")) > 0;
 }
 
-static pawl_code project_gather(gathered *g, const app_caller *caller, const char *folder, pawl_err *err)
+/* `outer`: the settings of a folder above the project, of which only what denies and asks applies. */
+static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const char *project, bool outer, pawl_err *err)
 {
-    const char *project = settings_project(g->mem, folder), *path = settings_of_project(g->mem, project), *person = settings_of_person(g->mem);
+    const char *path = settings_of_project(g->mem, project), *person = settings_of_person(g->mem);
     const pawl_value *v;
     bool trusted;
 
     if (path == NULL || (person != NULL && strcmp(path, person) == 0) || (v = json_file(g->mem, path, err)) == NULL)
         return err->code;
+    if (outer)
+        return settings_gather(g, v, path, project, false, err);
     trusted = settings_trusts(g->mem, project, err);
     if (err->code != PAWL_OK)
         return err->code;
     if (!trusted && wants_more(v))
         app_note(caller, "%s: its allow rules and hooks count once you trust the folder: pawl policy trust %s", path, project);
     return settings_gather(g, v, path, project, trusted, err);
+}
+
+static pawl_code project_gather(gathered *g, const app_caller *caller, const char *folder, pawl_err *err)
+{
+    const char *project = settings_project(g->mem, folder);
+    pawl_code rc = settings_at_gather(g, caller, project, false, err);
+
+    while (rc == PAWL_OK && (project = project_above(g->mem, project)) != NULL)
+        rc = settings_at_gather(g, caller, project, true, err);
+    return rc;
 }
 
 static const pawl_value *policy_made(const gathered *g, const char *folder)
