@@ -52,7 +52,11 @@ typedef struct pawl_request {
     const char *tool;           /* "Bash", "Read", "Edit", "WebFetch", "mcp__server__tool", ... */
     const pawl_value *args;     /* after all changes: "command" (a text, or a list of words), "file_path" or "path", "url", ...; for a node also
                                  * "node", its name; NULL: none */
-    const pawl_value *links;    /* {"PATH as in the arguments": "the path that it leads to"}; a path that is not in it is not a link; NULL: none is */
+    /* {"PATH": "the path that it leads to"}, or {"PATH": {"to", "same": another name of that file, which a deny rule fits}}. PATH is as in the arguments,
+     * or absolute without . and ..; a path that is not in it is not a link; NULL: none is. */
+    const pawl_value *links;
+    const char *cwd;            /* where its relative paths begin, absolute; NULL: at the policy's "cwd" */
+    bool unlooked;              /* not all of its paths were looked up in the file system: asked, unless it is denied */
     pawl_permission cls;
     pawl_mode mode;             /* PAWL_MODE_NONE: as PAWL_DEFAULT */
     pawl_mode requires;         /* of a node; PAWL_MODE_NONE: none */

@@ -56,6 +56,7 @@ pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
 pawl_code effect_links(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const pawl_value *out;
+    pawl_err err = {0};
     pawl_code rc;
     arena mem;
     buf b;
@@ -63,10 +64,13 @@ pawl_code effect_links(const pawl_job *job, pawl_reply *reply, void *arg)
     (void)arg;
     arena_init(&mem, NULL, 4096);
     buf_init(&b, NULL);
-    if ((out = links_of(&mem, pawl_value_string(pawl_value_get(job->args, "cwd")), pawl_value_get(job->args, "paths"))) != NULL)
+    if ((out = links_of(&mem, pawl_value_string(pawl_value_get(job->args, "cwd")), pawl_value_get(job->args, "paths"), &err)) != NULL)
         canon(&b, out);
     buf_char(&b, '\0');
-    rc = out == NULL || b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "links: no memory") : pawl_reply_json(reply, b.data);
+    if (out == NULL)
+        rc = pawl_reply_fail(reply, err.code, "%s", err.text);
+    else
+        rc = b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "links: no memory") : pawl_reply_json(reply, b.data);
     buf_free(&b);
     arena_free(&mem);
     return rc;

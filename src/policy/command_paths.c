@@ -13,14 +13,14 @@ typedef struct walker {
     int moved;                      /* 0: no cd yet; 1: to `here`; 2: to an unknown folder */
 } walker;
 
-/* Sets given and real; false: cannot be determined. */
-static bool path_place(walker *k, const char *text, size_t size, uint32_t flags, const char *cwd)
+/* Sets `at`; false: cannot be determined. `moved`: `cwd` is not where the command begins, so what is known of the path as written is of another one. */
+static bool path_place(walker *k, const char *text, size_t size, uint32_t flags, const char *cwd, bool moved)
 {
     const policy_call *c = k->c;
-    const char *home = c->p != NULL ? c->p->home : NULL, *to;
+    const char *home = c->p != NULL ? c->p->home : NULL;
     char *at = k->key;
 
-    k->w.linked = false;
+    k->w.at.linked = k->w.at.shared = false;
     k->w.key = NULL;
     if ((flags & (WORD_UNKNOWN | WORD_GLOB)) != 0 || size + 3 > sizeof k->key)
         return false;
@@ -32,15 +32,9 @@ static bool path_place(walker *k, const char *text, size_t size, uint32_t flags,
         at[i] = text[i] == WORD_BLANK ? ' ' : text[i];
     at[size] = '\0';
     k->w.key = at;
-    if (!path_set(&k->w.given, k->key, (size_t)(at + size - k->key), cwd, home))
+    if (!path_set(&k->w.at.given, k->key, (size_t)(at + size - k->key), cwd, home))
         return false;
-    to = pawl_value_string(pawl_value_get(c->q->links, at));
-    if (to != NULL) {
-        k->w.linked = true;
-        if (!path_set(&k->w.real, to, strlen(to), cwd, home))
-            return false;
-    }
-    return true;
+    return call_follow(c, moved ? NULL : at, &k->w.at);
 }
 
 /* Emits a path; after a cd both places where it may be. */
@@ -51,27 +45,27 @@ static bool tell(walker *k, const shell_word *w, const char *text, size_t size, 
 
     k->w.word = w;
     k->w.moved = relative && k->moved != 0;
-    k->w.sure = path_place(k, text, size, flags, c->p != NULL ? c->p->cwd : NULL);
+    k->w.sure = path_place(k, text, size, flags, c->cwd, false);
     if (!k->fn(k->ctx, &k->w))
         return false;
     if (!k->w.moved)
         return true;
-    k->w.sure = k->moved == 1 && path_place(k, text, size, flags, k->here.text);
+    k->w.sure = k->moved == 1 && path_place(k, text, size, flags, k->here.text, true);
     return k->fn(k->ctx, &k->w);
 }
 
 static void move(walker *k, const shell_part *p)
 {
     const shell_word *w = &k->c->sh.words[p->first];
-    const char *cwd = k->c->p != NULL ? k->c->p->cwd : NULL;
+    const bool moved = k->moved == 1;
 
     k->w.key = NULL;
     if (!word_is(w, "cd") || p->count != 2 || k->moved == 2 || word_is(&w[1], "-") ||
-        !path_place(k, w[1].text, w[1].size, w[1].flags, k->moved == 1 ? k->here.text : cwd)) {
+        !path_place(k, w[1].text, w[1].size, w[1].flags, moved ? k->here.text : k->c->cwd, moved)) {
         k->moved = 2;
         return;
     }
-    k->here = k->w.linked ? k->w.real : k->w.given;
+    k->here = k->w.at.linked ? k->w.at.real : k->w.at.given;
     k->moved = 1;
 }
 
@@ -170,7 +164,7 @@ bool folder_inside(const pawl_policy *p, const path *at)
 
 bool call_inside(const policy_call *c, const command_path *w)
 {
-    return w->sure && !w->moved && folder_inside(c->p, &w->given) && (!w->linked || folder_inside(c->p, &w->real));
+    return w->sure && !w->moved && folder_inside(c->p, &w->at.given) && (!w->at.linked || folder_inside(c->p, &w->at.real));
 }
 
 typedef struct path_rules {
@@ -189,8 +183,8 @@ static bool rules_of_path(void *ctx, const command_path *w)
 
         if (!rule_on_paths(r, w->edit) || !rule_active(r, x->c->q->time_ms))
             continue;
-        if (r->spec == SPEC_NONE || (w->sure && (rule_fits_path(r, &w->given, &w->real, w->linked, true) ||
-                                                 (w->removal && path_above(&r->path, &w->given))))) {
+        if (r->spec == SPEC_NONE || (w->sure && (rule_fits_place(r, &w->at, true) ||
+                                                 (w->removal && path_above(&r->path, &w->at.given))))) {
             x->found = i;
             *x->part = w->part;
         } else if (!w->sure && x->may != NULL && *x->may == SIZE_MAX) {
@@ -235,5 +229,5 @@ void pawl_policy_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn
     if (c.command)
         command_paths_visit(&c, visit_key, &t);
     else if (c.has_path)
-        (void)fn(ctx, c.given.text);
+        (void)fn(ctx, c.at.given.text);
 }

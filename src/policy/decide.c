@@ -196,7 +196,7 @@ static bool glob_critical(const policy_call *c, const shell_word *w)
     if (at == w->text)
         return true;    /* everything in the working folder */
     memcpy(text, w->text, (size_t)(at - w->text));
-    if (!path_set(&folder, text, (size_t)(at - w->text), c->p != NULL ? c->p->cwd : NULL, c->p != NULL ? c->p->home : NULL))
+    if (!path_set(&folder, text, (size_t)(at - w->text), c->cwd, c->p != NULL ? c->p->home : NULL))
         return true;
     return is_critical(c, &folder);
 }
@@ -208,7 +208,7 @@ static void note_removal(command_edits *j, const command_path *w)
     if (j->critical != SIZE_MAX && !j->unknown)
         return;
     dot = text_listed(w->word->text, w->word->size, " / ~ ~/ . .. ./ ../ ");
-    if (dot || (w->sure && (is_critical(j->c, &w->given) || (w->linked && is_critical(j->c, &w->real)))) ||
+    if (dot || (w->sure && (is_critical(j->c, &w->at.given) || (w->at.linked && is_critical(j->c, &w->at.real)))) ||
         ((w->word->flags & WORD_GLOB) != 0 && (w->word->flags & WORD_UNKNOWN) == 0 && glob_critical(j->c, w->word))) {
         j->critical = w->part;
         j->unknown = false;
@@ -223,13 +223,13 @@ static void note_redirection(command_edits *j, const command_path *w)
     const policy_call *c = j->c;
     bool hidden = c->sh.parts[w->part].hidden;
 
-    if (hidden || (w->sure && is_sink(&w->given)) || (j->edits_allowed && call_inside(c, w)))
+    if (hidden || (w->sure && is_sink(&w->at.given)) || (j->edits_allowed && call_inside(c, w)))
         return;
     for (size_t i = c->p != NULL ? c->p->ask_end : 0; c->p != NULL && w->sure && i < c->p->count; i++) {
         const policy_rule *r = &c->p->rules[i];
 
         if (rule_on_paths(r, true) && rule_active(r, c->q->time_ms) &&
-            (r->spec == SPEC_NONE || (!w->moved && rule_fits_path(r, &w->given, &w->real, w->linked, false)))) {
+            (r->spec == SPEC_NONE || (!w->moved && rule_fits_place(r, &w->at, false)))) {
             j->by_rule = true;
             j->rule = j->rule == SIZE_MAX ? i : j->rule;
             return;
@@ -251,7 +251,7 @@ static bool note_path(void *ctx, const command_path *w)
         return true;
     if (w->removal)
         note_removal(j, w);
-    if (w->sure && (path_protected(w->given.text, home) || (w->linked && path_protected(w->real.text, home))) && j->protected_part == SIZE_MAX)
+    if (w->sure && (path_protected(w->at.given.text, home) || (w->at.linked && path_protected(w->at.real.text, home))) && j->protected_part == SIZE_MAX)
         j->protected_part = w->part;
     if (w->redirection)
         note_redirection(j, w);
@@ -401,7 +401,7 @@ static bool path_is_protected(const policy_call *c)
 {
     const char *home = c->p != NULL ? c->p->home : NULL;
 
-    return c->has_path && c->given.sure && (path_protected(c->given.text, home) || (c->linked && path_protected(c->real.text, home)));
+    return c->has_path && c->at.given.sure && (path_protected(c->at.given.text, home) || (c->at.linked && path_protected(c->at.real.text, home)));
 }
 
 static bool asks(const policy_call *c, const policy_question *a, const command_edits *j, pawl_decision *out)
@@ -419,6 +419,8 @@ static bool asks(const policy_call *c, const policy_question *a, const command_e
         by_mode(c, PAWL_ASK, "asked, for it edits a protected place", j->protected_part, out);
     else if (guarded && a->cls == PAWL_EDIT && path_is_protected(c))
         by_mode(c, PAWL_ASK, "asked, for it edits a protected place", SIZE_MAX, out);
+    else if (c->q->unlooked)
+        by_syntax(c, "it names more paths than are looked up", SIZE_MAX, SIZE_MAX, out);
     else if (evadable(c, &h))
         by_syntax(c, "", h.may, h.may_part, out);
     else if (c->unsure != NULL && !a->lenient)
@@ -432,7 +434,6 @@ static bool asks(const policy_call *c, const policy_question *a, const command_e
 
 static bool mode_allows(const policy_call *c, const policy_question *a, const command_edits *j, pawl_decision *out)
 {
-    command_path w;
     size_t rule, part;
     bool inside = false;
 
@@ -443,10 +444,7 @@ static bool mode_allows(const policy_call *c, const policy_question *a, const co
         return true;
     }
     if (c->has_path) {
-        w.sure = c->given.sure && c->unsure == NULL;
-        w.moved = false;
-        w.linked = c->linked;
-        inside = w.sure && folder_inside(c->p, &c->given) && (!c->linked || folder_inside(c->p, &c->real));
+        inside = c->at.given.sure && c->unsure == NULL && folder_inside(c->p, &c->at.given) && (!c->at.linked || folder_inside(c->p, &c->at.real));
     }
     if (c->command && a->mode != PAWL_BYPASS) {
         if (!command_allowed(c, j, a->mode == PAWL_DEFAULT || a->mode == PAWL_ACCEPT_EDITS, false, &rule, &part))

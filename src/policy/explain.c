@@ -374,14 +374,14 @@ static bool offer_edit(void *ctx, const command_path *w)
     offers *o = ctx;
     char *room;
 
-    if (!w->edit || !w->redirection || w->goes || text_listed(w->given.text, w->given.size, " /dev/null /dev/stdout /dev/stderr "))
+    if (!w->edit || !w->redirection || w->goes || text_listed(w->at.given.text, w->at.given.size, " /dev/null /dev/stdout /dev/stderr "))
         return true;
     if (!w->sure || w->moved)
         o->lost = true;
     if ((room = offer_room(o)) != NULL)
-        offer(o, always_path("Edit", &w->given, room));
-    if (w->linked && (room = offer_room(o)) != NULL)
-        offer(o, always_path("Edit", &w->real, room));
+        offer(o, always_path("Edit", &w->at.given, room));
+    if (w->at.linked && (room = offer_room(o)) != NULL)
+        offer(o, always_path("Edit", &w->at.real, room));
     return !o->lost;
 }
 
@@ -409,9 +409,9 @@ static void offer_call(offers *o)
     bool known_name = strcmp(c->tool, "Agent") == 0 || strcmp(c->tool, "Task") == 0;
 
     if (c->has_path && tool_on_path(c->tool)) {
-        offer(o, c->given.sure && always_path(c->tool, &c->given, o->rules[0]));
-        if (c->linked && !o->lost)
-            offer(o, always_path(c->tool, &c->real, o->rules[1]));
+        offer(o, c->at.given.sure && always_path(c->tool, &c->at.given, o->rules[0]));
+        if (c->at.linked && !o->lost)
+            offer(o, always_path(c->tool, &c->at.real, o->rules[1]));
     } else if (c->net) {
         offer(o, write_rule(o->rules[0], "WebFetch", "domain:", c->host, strlen(c->host), ""));
     } else if (known_name && agent != NULL && *agent != '\0') {

@@ -8,7 +8,7 @@
 
 enum {
     INPUT_BYTES_MAX = 16384,    /* shown to the person who approves; of a longer input the digest is shown */
-    PATHS_MAX = 64              /* resolved for a call; one with more paths cannot be read for certain anyway */
+    PATHS_MAX = 64              /* resolved for a call; one with more paths is asked */
 };
 
 /* ---- rules and hooks of the run ---------------------------------------------------------------------------- */
@@ -137,7 +137,9 @@ static const char *tool_word(const tool_gate *g)
 static pawl_request request_of(const tool_gate *g)
 {
     const bool edited = g->edit != NULL;
-    pawl_request q = { .tool = tool_word(g), .args = g->input, .links = g->links, .cls = g->cls, .mode = g->mode, .read_only = g->read_only,
+    const bool placed = g->policy != NULL && g->policy->cwd != NULL;
+    pawl_request q = { .tool = tool_word(g), .args = g->input, .links = g->at == NULL ? g->links : NULL, .cwd = g->at != NULL || !placed ? g->at : g->cwd,
+                       .unlooked = g->unlooked, .cls = g->cls, .mode = g->mode, .read_only = g->read_only,
                        .edited = edited, .rewritten = edited && g->said.input != NULL, .hook = g->said.behavior,
                        .hook_name = g->hook != NULL ? g->hook->name : NULL, .hook_reason = g->said.reason, .time_ms = g->time_ms };
 
@@ -146,7 +148,7 @@ static pawl_request request_of(const tool_gate *g)
     return q;
 }
 
-typedef struct looked { arena *mem; const pawl_value *list; size_t n; } looked;
+typedef struct looked { arena *mem; const pawl_value *list; size_t n; bool more; } looked;
 
 static bool see_path(void *ctx, const char *name)
 {
@@ -155,8 +157,11 @@ static bool see_path(void *ctx, const char *name)
     for (size_t i = 0; i < p->n; i++)
         if (strcmp(pawl_value_string(pawl_value_at(p->list, i)), name) == 0)
             return true;
+    if ((p->more = p->n == PATHS_MAX))
+        return false;
     p->list = value_push(p->mem, p->list, value_string(p->mem, name, strlen(name)));
-    return p->list != NULL && ++p->n < PATHS_MAX;
+    p->n++;
+    return p->list != NULL;
 }
 
 static pawl_code no_memory(const tool_gate *g, pawl_err *err)
@@ -186,6 +191,7 @@ static pawl_code links_look(tool_gate *g, pawl_err *err)
     pawl_policy_paths(g->policy, &q, see_path, &p);
     if (p.list == NULL)
         return no_memory(g, err);
+    g->unlooked = p.more;
     if (p.n == 0)
         return PAWL_OK;
     args = value_pack(g->mem, NULL, "{s:v,s:v}", "cwd", g->cwd != NULL ? value_string(g->mem, g->cwd, strlen(g->cwd)) : value_null(g->mem), "paths", p.list);
@@ -430,6 +436,7 @@ static pawl_code decide_all(tool_gate *g, const pawl_value *given, pawl_err *err
     g->said = (verdict){0};
     g->hook = NULL;
     g->links = g->linked = g->digest = NULL;
+    g->unlooked = false;
     g->changed = g->edit != NULL;
     g->input = g->edit != NULL ? g->edit : given;
     if (g->policy != NULL && ((rc = decide(g, true, err)) != PAWL_OK || (rc = hooks_before(g, err)) != PAWL_OK))

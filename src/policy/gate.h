@@ -41,6 +41,7 @@ typedef struct tool_gate {
     const hook_list *hooks;
     const pawl_value *limits;   /* the JSON of the policy, for its other members; NULL: none */
     const char *run, *cwd;      /* cwd NULL: unknown */
+    const char *at;             /* the folder that the call itself names, absolute; NULL: `cwd`. Links are resolved from `cwd` alone */
     const char *node;           /* its name, which rules and hooks may name, too; NULL: a tool of an agent */
     const char *tool;           /* as in rules and hooks: "Bash"; NULL: a node that calls nothing */
     const char *call;           /* id of the tool call; NULL: a node */
@@ -66,6 +67,7 @@ typedef struct tool_gate {
     /* state */
     const pawl_value *links;    /* symbolic links of its paths, resolved */
     const pawl_value *linked;   /* the input for which `links` is valid */
+    bool unlooked;              /* it has more paths than were looked up */
     const pawl_value *edit;     /* the input as a person changed it; NULL: unchanged */
     gate_yes yes;
 } tool_gate;

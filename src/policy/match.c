@@ -70,10 +70,33 @@ static const pawl_value *path_arg(const policy_call *c)
     return v;
 }
 
+static bool follow_to(const policy_call *c, const char *to, path *out, bool *set)
+{
+    *set = to != NULL;
+    return to == NULL || path_set(out, to, strlen(to), c->cwd, c->p != NULL ? c->p->home : NULL);
+}
+
+/* An entry is a text, or {"to": the target, "same": another name of the file}. Both are looked up: by the path as it is written, as the words of a command
+ * are asked for, and by the absolute path, as the path of a tool is. */
+bool call_follow(const policy_call *c, const char *written, policy_place *at)
+{
+    const pawl_value *led = written != NULL ? pawl_value_get(c->q->links, written) : NULL;
+    const char *to;
+
+    if (led == NULL)
+        led = pawl_value_get(c->q->links, at->given.text);
+    to = pawl_value_string(led);
+    if (to == NULL)
+        to = pawl_value_string(pawl_value_get(led, "to"));
+    if (!follow_to(c, to, &at->real, &at->linked))
+        return false;
+    return follow_to(c, pawl_value_string(pawl_value_get(led, "same")), &at->same, &at->shared);
+}
+
 static void read_path(policy_call *c)
 {
     const pawl_value *v = path_arg(c);
-    const char *text = pawl_value_string(v), *to, *cwd = c->p != NULL ? c->p->cwd : NULL, *home = c->p != NULL ? c->p->home : NULL;
+    const char *text = pawl_value_string(v), *home = c->p != NULL ? c->p->home : NULL;
     size_t n = pawl_value_size(v);
 
     if (v == NULL) {
@@ -87,22 +110,19 @@ static void read_path(policy_call *c)
         n = 1;
     }
     c->has_path = true;
-    c->given.sure = false;
-    c->given.text[0] = '\0';
+    c->at.given.sure = false;
+    c->at.given.text[0] = '\0';
     if (text == NULL) {
         c->unsure = "its path is no text";
         return;
     }
-    if (!path_set(&c->given, text, n, cwd, home)) {
-        if (cwd != NULL || *text == '/' || *text == '~')
+    if (!path_set(&c->at.given, text, n, c->cwd, home)) {
+        if (c->cwd != NULL || *text == '/' || *text == '~')
             c->unsure = "its path cannot be read for sure";
         return;
     }
-    if ((to = pawl_value_string(pawl_value_get(c->q->links, text))) != NULL) {
-        c->linked = true;
-        if (!path_set(&c->real, to, strlen(to), cwd, home))
-            c->unsure = "it is not known where its path leads";
-    }
+    if (!call_follow(c, text, &c->at))
+        c->unsure = "it is not known where its path leads";
 }
 
 static void read_url(policy_call *c)
@@ -124,7 +144,8 @@ void call_read(policy_call *c, const pawl_policy *p, const pawl_request *q)
     c->p = p;
     c->q = q;
     c->tool = q->tool != NULL ? q->tool : "";
-    c->command = c->has_path = c->linked = c->net = c->has_paths = false;
+    c->cwd = q->cwd != NULL && *q->cwd == '/' ? q->cwd : p != NULL ? p->cwd : NULL;
+    c->command = c->has_path = c->at.linked = c->at.shared = c->net = c->has_paths = false;
     c->vague = c->reads = c->edits = false;
     c->unsure = NULL;
     c->host[0] = '\0';
@@ -165,11 +186,12 @@ bool rule_for(const policy_rule *r, const policy_call *c)
     return false;
 }
 
-bool rule_fits_path(const policy_rule *r, const path *given, const path *real, bool linked, bool loose)
+bool rule_fits_place(const policy_rule *r, const policy_place *at, bool loose)
 {
-    if (loose)
-        return path_fits(&r->path, given, true) || (linked && path_fits(&r->path, real, true));
-    return path_fits(&r->path, given, false) && (!linked || path_fits(&r->path, real, false));
+    if (!loose)
+        return path_fits(&r->path, &at->given, false) && (!at->linked || path_fits(&r->path, &at->real, false));
+    return path_fits(&r->path, &at->given, true) || (at->linked && path_fits(&r->path, &at->real, true)) ||
+           (at->shared && path_fits(&r->path, &at->same, true));
 }
 
 static bool fits_named(const policy_rule *r, const policy_call *c)
@@ -260,7 +282,7 @@ bool rule_fits_any(const policy_rule *r, const policy_call *c, size_t *part)
     case SPEC_COMMAND:
         return c->command && fits_command(r, c, part);
     case SPEC_PATH:
-        return c->has_path && c->given.sure && rule_fits_path(r, &c->given, &c->real, c->linked, true);
+        return c->has_path && c->at.given.sure && rule_fits_place(r, &c->at, true);
     case SPEC_DOMAIN:
         return c->net && c->host[0] != '\0' && host_fits(r->text, c->host);
     case SPEC_NAMED:
@@ -362,7 +384,7 @@ bool rule_fits_part(const policy_rule *r, const policy_call *c, size_t part)
     case SPEC_COMMAND:
         return c->command && (r->literal == 0 || c->begins[(unsigned char)*r->text]) && fits_command_part(r, &c->sh, &c->sh.parts[part]);
     case SPEC_PATH:
-        return c->has_path && c->unsure == NULL && c->given.sure && rule_fits_path(r, &c->given, &c->real, c->linked, false);
+        return c->has_path && c->unsure == NULL && c->at.given.sure && rule_fits_place(r, &c->at, false);
     case SPEC_DOMAIN:
         return c->net && c->unsure == NULL && host_fits(r->text, c->host);
     case SPEC_NAMED:

@@ -17,6 +17,14 @@ enum {
 
 typedef struct path { uint32_t size; bool sure; char text[PATH_BYTES]; } path;
 
+/* Where a path leads. */
+typedef struct policy_place {
+    path given;                     /* as written, made absolute */
+    path real;                      /* set where `linked`: it has symbolic links */
+    path same;                      /* set where `shared`: another name of that file, which a deny rule fits */
+    bool linked, shared;
+} policy_place;
+
 /* `text` as an absolute path without ., .. and //, relative to `cwd`. False: cannot be determined (no cwd, ~user, too long, NUL). */
 bool path_set(path *out, const char *text, size_t size, const char *cwd, const char *home);
 bool path_within(const char *folder, const char *p);                /* `p` is the folder, or in it */
@@ -82,15 +90,16 @@ typedef struct policy_call {
     const pawl_policy *p;
     const pawl_request *q;
     const char *tool;
+    const char *cwd;                /* where its relative paths begin; NULL: unknown */
     bool command;                   /* it is a command, and `sh` is set */
-    bool has_path, linked;          /* `given` is set; `real` is set, for it has symbolic links */
+    bool has_path;                  /* `at` is set */
     bool net;                       /* its argument is a URL */
     bool has_paths;                 /* a command: some of its words are paths */
     bool reads, edits;              /* the tool is of that family */
     bool vague;                     /* part of it is unknown */
     const char *unsure;             /* why it cannot be read for certain; NULL: it can */
     char host[256];
-    path given, real;
+    policy_place at;
     unsigned char use[SHELL_PARTS_MAX];
     bool begins[256];               /* first bytes of all that a command rule may fit: most rules are decided by one look-up */
     shell sh;
@@ -100,7 +109,11 @@ void call_read(policy_call *c, const pawl_policy *p, const pawl_request *q);
 static inline bool rule_active(const policy_rule *r, int64_t time_ms) { return r->info.until_ms == 0 || r->info.until_ms > time_ms; }
 bool rule_for(const policy_rule *r, const policy_call *c);                    /* it is about this tool */
 static inline bool rule_on_paths(const policy_rule *r, bool edit) { return edit ? r->on_edits : r->on_reads; }
-bool rule_fits_path(const policy_rule *r, const path *given, const path *real, bool linked, bool loose);
+/* `loose`, for deny and ask rules: any of its paths fits; else all that is known of it must. */
+bool rule_fits_place(const policy_rule *r, const policy_place *at, bool loose);
+/* Sets `real` and `same` by what is known of the links of `given`, and of the path as written (NULL: not to be looked up). False: it is not known where
+ * it leads. */
+bool call_follow(const policy_call *c, const char *written, policy_place *at);
 /* For deny and ask rules: any part fits (paths of a command: call_path_rule). *part: which one; SIZE_MAX: the whole call. */
 bool rule_fits_any(const policy_rule *r, const policy_call *c, size_t *part);
 /* The unknown part of the call may be what the rule fits. */
@@ -122,13 +135,12 @@ typedef struct command_path {
     size_t part;
     bool edit;                      /* false: read */
     bool redirection, removal;
-    bool sure;                      /* `given` is certain */
+    bool sure;                      /* `at` is certain */
     bool moved;                     /* after a cd: it may be elsewhere */
     bool goes;                      /* the operand of cd */
-    bool linked;
     const char *key;                /* the path as written in the command, which is its key in `links`; NULL: unknown */
     const shell_word *word;
-    path given, real;
+    policy_place at;
 } command_path;
 typedef bool command_path_fn(void *ctx, const command_path *w);       /* false: stop */
 void command_paths_visit(const policy_call *c, command_path_fn *fn, void *ctx);

@@ -16,6 +16,7 @@ typedef struct judging {
     const file_node *n;
     pawl_mode mode;
     const char *tool;               /* NULL: no call */
+    const char *cwd;                /* the folder that the node names; NULL: none */
     const pawl_value *name;
     call_view *own, *foreign;            /* as the author wrote it; as a hook may rewrite it */
     size_t nown, nforeign;
@@ -122,10 +123,37 @@ static const pawl_value *args_filled(judging *j, const char *fill)
     return j->n->call == NULL ? NULL : form_filled(j->r->mem, j->n->call, fill);
 }
 
+/* As permission.c makes it absolute. */
+static const char *own_folder(judging *j)
+{
+    const pawl_value *own = j->n->cwd != NULL ? form_filled(j->r->mem, j->n->cwd, "x") : NULL;
+    const char *text = pawl_value_string(own), *base = pawl_value_string(pawl_value_get(j->r->policy, "cwd"));
+    const char *out = text;
+    buf b;
+
+    if (text == NULL || *text == '/')
+        return text;
+    buf_init(&b, &j->r->mem->alloc);
+    buf_fmt(&b, "%s/%s", base != NULL ? base : "", text);
+    out = b.failed ? NULL : arena_strdup(j->r->mem, b.data, b.size);
+    buf_free(&b);
+    return out;
+}
+
+static pawl_request request_of(const judging *j)
+{
+    pawl_request q = guard_request(j->n, j->tool, NULL, j->mode);
+
+    q.cwd = j->cwd;
+    return q;
+}
+
 static bool call_unknown(const judging *j)
 {
     const form *run = call_part(j->n, "run");
 
+    if (form_unknown(j->n->cwd))
+        return true;
     if (strcmp(j->tool, "Bash") != 0)
         return form_unknown(j->n->call);
     if (j->n->kind == KIND_SHELL)
@@ -373,7 +401,7 @@ static pawl_code hook_due(judging *j, const hook_entry *h, hook_point point, int
 {
     call_view *all;
     size_t n;
-    pawl_request q = guard_request(j->n, j->tool, NULL, j->mode);
+    pawl_request q = request_of(j);
     judging only = *j;
     rules one = *j->r;
     pawl_code rc;
@@ -484,7 +512,7 @@ static void views_decide(judging *j, size_t behavior, const hooked *h, bool chan
 {
     const call_view *all = changed ? j->foreign : j->own;
     const size_t n = changed ? j->nforeign : j->nown;
-    pawl_request q = guard_request(j->n, j->tool, NULL, j->mode);
+    pawl_request q = request_of(j);
     pawl_decision d;
 
     q.hook = (pawl_behavior)behavior;
@@ -502,7 +530,7 @@ static void views_decide(judging *j, size_t behavior, const hooked *h, bool chan
 /* After an approval with changed arguments, a rewrite by a hook must be denied. */
 static bool edit_slips(judging *j)
 {
-    pawl_request q = guard_request(j->n, j->tool, NULL, j->mode);
+    pawl_request q = request_of(j);
     pawl_decision d;
 
     q.edited = q.rewritten = true;
@@ -532,6 +560,7 @@ pawl_code call_judge(rules *r, const file_node *n, pawl_mode mode, node_judgemen
     *out = (node_judgement){ .acts = guard_acts(n) };
     if ((j.name = value_pack(r->mem, NULL, "{s:s}", "name", n->name)) == NULL)
         return fail(err, PAWL_NOMEM, "no memory for the rules");
+    j.cwd = own_folder(&j);
     rc = views_make(&j);
     if (rc == PAWL_OK)
         rc = hooks_say(&j, all);

@@ -538,10 +538,11 @@ static pawl_code begin(replay *r, const pawl_value *policy)
 {
     const pawl_run_info info = { .id = "replay", .life = 1, .seed = 1, .created_ms = 1 };
     const pawl_value *input = writes_due(r, 1);
-    const char *mode = mode_due(r, 1);
+    const char *mode = mode_due(r, 1), *cwd = pawl_value_string(pawl_value_get(policy, "cwd"));
 
+    cwd = cwd != NULL ? cwd : "/";
     input = value_with(r->mem, input, "@mode", value_string(r->mem, mode, strlen(mode)));
-    input = value_with(r->mem, input, "@cwd", value_string(r->mem, "/", 1));
+    input = value_with(r->mem, input, "@cwd", value_string(r->mem, cwd, strlen(cwd)));
     if (policy != NULL)
         input = value_with(r->mem, input, "@policy", policy);
     r->s = pawl_step_new(&r->mem->alloc);

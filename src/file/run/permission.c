@@ -122,6 +122,15 @@ static const pawl_value *beside(guard *g)
     return pawl_value_size(v) > 0 ? v : NULL;
 }
 
+/* The folder that the node names, as its command will have it; NULL: it names none, or it cannot be said. */
+static const char *own_folder(guard *g)
+{
+    const pawl_value *v = is_command(g->sc->n) && g->sc->n->cwd != NULL ? form_shown(g->sc, g->sc->n->cwd) : NULL;
+    const char *text = pawl_value_string(v);
+
+    return text == NULL || *text == '/' || g->gate.cwd == NULL ? text : pawl_format(g->sc->s, "%s/%s", g->gate.cwd, text);
+}
+
 /* Renders the call for rules, hooks and people; skipped if there are none of these. */
 static pawl_code show(guard *g)
 {
@@ -130,6 +139,7 @@ static pawl_code show(guard *g)
     if ((g->shown = form_shown(g->sc, g->sc->n->call)) == NULL || (g->gate.input = input_of(g)) == NULL)
         return scope_fail(g->sc, PAWL_NOMEM, NULL);
     g->gate.with = beside(g);
+    g->gate.at = own_folder(g);
     return g->sc->failed;
 }
 
