@@ -92,7 +92,8 @@ PAWL_API pawl_code pawl_reply_json(pawl_reply *r, const char *text);    /* the r
 PAWL_API pawl_code pawl_reply_string(pawl_reply *r, const char *text);  /* NULL: the result null */
 PAWL_API pawl_code pawl_reply_int(pawl_reply *r, int64_t n);
 PAWL_API pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *format, ...) PAWL_PRINTF(3, 4); /* sets one line of text, returns code */
-/* The cost of this attempt, whether it succeeded or failed (A8): tokens, and money in millionths. Call it once; the attempts of a command add up. */
+/* The cost of this attempt, whether it succeeded or failed (A8): tokens, and money in millionths. Call it once; the attempts of a command add up. An
+ * amount below 0 or above 2^53 is no cost: the attempt then costs its whole reservation, as without this call (A9). */
 PAWL_API void pawl_reply_cost(pawl_reply *r, int64_t tokens, int64_t micros);
 /* For a failure: any number of lines beside its one line of text. Ignored if it is not UTF-8. */
 PAWL_API void pawl_reply_detail(pawl_reply *r, const char *text);

@@ -3,6 +3,8 @@
  * A reply belongs to one job; only the thread that works on that job writes to it. */
 #include "effect/effect.h"
 
+#define COST_MAX (INT64_C(1) << 53)     /* beyond it, a number from JSON may not be the one that was written */
+
 void reply_init(pawl_reply *r, const pawl_alloc *alloc)
 {
     *r = (pawl_reply){ .alloc = mem_or_default(alloc) };
@@ -96,9 +98,9 @@ void pawl_reply_retry_after(pawl_reply *r, int64_t ms)
 
 void pawl_reply_cost(pawl_reply *r, int64_t tokens, int64_t micros)
 {
-    r->costs = true;
-    r->tokens = tokens > 0 ? tokens : 0;
-    r->micros = micros > 0 ? micros : 0;
+    r->costs = tokens >= 0 && tokens <= COST_MAX && micros >= 0 && micros <= COST_MAX;
+    r->tokens = r->costs ? tokens : 0;
+    r->micros = r->costs ? micros : 0;
 }
 
 void pawl_reply_untouched(pawl_reply *r)

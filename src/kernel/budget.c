@@ -72,10 +72,11 @@ pawl_code budget_reserve(pawl_state *st, const item *it, pawl_err *err)
 
 /* The ledger after the call ended with this outcome; *over: the receipt cost more than the command reserved. An amount that the receipt does
  * not name cost what was reserved; with an unknown outcome the amount stays reserved. Calls may exceed the reservation, since an attempt
- * that a crash interrupted is made again: they are compared with the cap only. */
+ * that a crash interrupted is made again: they are compared with the cap only. So are all amounts of a receipt with `unseen`: each attempt that a
+ * crash interrupted cost the whole reservation (A9). */
 static pawl_code settled(arena *a, const ledger *l, const call *c, pawl_outcome outcome, const pawl_value *usage, ledger *out, bool *over)
 {
-    const bool undoes = is_undoing(c->task), kept = outcome != PAWL_DONE && outcome != PAWL_ERROR;
+    const bool undoes = is_undoing(c->task), more = pawl_value_int(pawl_value_get(usage, "unseen")) > 0, kept = outcome != PAWL_DONE && outcome != PAWL_ERROR;
     amounts due;
     bool counted;
     pawl_code rc = text_due(a, c->kind, c->task, c->spec, c->spec_size, &due, &counted);
@@ -90,7 +91,7 @@ static pawl_code settled(arena *a, const ledger *l, const call *c, pawl_outcome 
             continue;
         out->reserved.n[i] -= held < out->reserved.n[i] ? held : out->reserved.n[i];
         out->used.n[i] = cost_plus(out->used.n[i], bill);
-        if (l->cap.n[i] > 0 && (undoes || i == COST_CALLS ? bill > 0 && cost_plus(out->used.n[i], out->reserved.n[i]) > l->cap.n[i] : bill > held))
+        if (l->cap.n[i] > 0 && (undoes || more || i == COST_CALLS ? bill > 0 && cost_plus(out->used.n[i], out->reserved.n[i]) > l->cap.n[i] : bill > held))
             *over = true;
     }
     out->over = out->over || *over;

@@ -30,7 +30,7 @@ const char *cost_error(const pawl_cost *c)
     return c->calls < 0 || c->micros < 0 || c->tokens < 0 ? "what it may cost is not below 0" : NULL;
 }
 
-static const char *numbers_wrong(const pawl_value *v, bool ms)
+static const char *numbers_wrong(const pawl_value *v, const char *also)
 {
     pawl_iter it = pawl_iter_of(v);
     const pawl_value *key, *n;
@@ -40,16 +40,17 @@ static const char *numbers_wrong(const pawl_value *v, bool ms)
     while ((n = pawl_iter_next(&it, &key)) != NULL) {
         const char *name = pawl_value_string(key);
 
-        if (name_index(cost_names, COSTS, name) < 0 && !(ms && strcmp(name, "ms") == 0))
-            return ms ? "its members are calls, micros, ms and tokens" : "its members are calls, micros and tokens";
+        if (name_index(cost_names, COSTS, name) < 0 && (also == NULL || strcmp(name, also) != 0))
+            return also != NULL && strcmp(also, "ms") == 0 ? "its members are calls, micros, ms and tokens" : "its members are calls, micros and tokens";
         if (pawl_value_type(n) != PAWL_TYPE_INT || pawl_value_int(n) < 0 || (pawl_value_int(n) == 0 && pawl_value_uint(n) != 0))
             return "its members are whole numbers, not below 0";
     }
     return NULL;
 }
 
-const char *usage_error(const pawl_value *usage) { return numbers_wrong(usage, false); }
-const char *caps_error(const pawl_value *caps) { return numbers_wrong(caps, true); }
+const char *usage_error(const pawl_value *usage) { return numbers_wrong(usage, NULL); }
+const char *receipt_usage_error(const pawl_value *usage) { return numbers_wrong(usage, "unseen"); }
+const char *caps_error(const pawl_value *caps) { return numbers_wrong(caps, "ms"); }
 bool caps_none(const pawl_caps *c) { return c->calls == 0 && c->micros == 0 && c->tokens == 0 && c->ms == 0; }
 
 void caps_read(const pawl_value *v, pawl_caps *caps)

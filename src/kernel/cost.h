@@ -14,11 +14,13 @@ typedef struct amounts { int64_t n[COSTS]; } amounts;
 extern const char *const cost_names[COSTS];
 
 static inline int64_t cost_plus(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_MAX : a + b; }   /* saturating; both are >= 0 */
+static inline int64_t cost_times(int64_t n, int64_t a) { return a > 0 && n > INT64_MAX / a ? INT64_MAX : n * a; }
 /* The amounts that a call with these limits reserves; NULL: no limits are declared. */
 amounts cost_due(const pawl_limits *l);
 amounts share_due(const pawl_caps *share);
 const char *cost_error(const pawl_cost *c);            /* the error text; NULL: valid */
 const char *usage_error(const pawl_value *usage);
+const char *receipt_usage_error(const pawl_value *usage);       /* the same for the usage of a receipt, which may also have `unseen` */
 const char *caps_error(const pawl_value *caps);
 bool caps_none(const pawl_caps *caps);
 void caps_read(const pawl_value *v, pawl_caps *caps);

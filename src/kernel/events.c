@@ -176,8 +176,8 @@ static pawl_code take_receipt(pawl_step *s, pawl_err *err)
         return refuse(s, err, "its outcome is none");
     if (c.c->kind == CALL_SLEEP && s->ev->outcome == PAWL_DONE)
         return refuse(s, err, "that id is a sleep: its timer ends it, or it is called off");
-    if (s->update != NULL && usage_error(s->update) != NULL)
-        return refuse(s, err, usage_error(s->update));
+    if (s->update != NULL && receipt_usage_error(s->update) != NULL)
+        return refuse(s, err, receipt_usage_error(s->update));
     if (doubt_due(s, c.c, s->ev->outcome))
         return take_doubt(s, &c, err);
     s->answered = arena_get(&s->mem, sizeof *s->answered);

@@ -456,6 +456,35 @@ PAWL_TEST(test_an_answer_of_ten_megabytes_is_whole)
     buf_free(&b);
 }
 
+PAWL_TEST(test_A9_usage_that_cannot_be_read_is_no_cost)
+{
+    static const struct { const char *start, *stop; bool costs; } all[] = {
+        { "\"input_tokens\":10,\"output_tokens\":1", "\"output_tokens\":50", true },
+        { "\"input_tokens\":10,\"cache_read_input_tokens\":null,\"output_tokens\":1", "\"input_tokens\":null,\"output_tokens\":50", true },
+        { "\"output_tokens\":1", "\"output_tokens\":50", false }, { "\"input_tokens\":10", "\"x\":1", false }, { "", "", false },
+        { "\"input_tokens\":\"10\",\"output_tokens\":1", "\"output_tokens\":50", false },
+        { "\"input_tokens\":10,\"output_tokens\":1", "\"output_tokens\":5.0", false },
+        { "\"input_tokens\":10,\"output_tokens\":1", "\"output_tokens\":-5", false },
+        { "\"input_tokens\":10,\"output_tokens\":1", "\"output_tokens\":9007199254740993", false },
+        { "\"input_tokens\":18446744073709551615,\"output_tokens\":1", "\"output_tokens\":5", false },
+        { "\"input_tokens\":10,\"cache_read_input_tokens\":\"5\",\"output_tokens\":1", "\"output_tokens\":50", false },
+    };
+    world w;
+    char text[2048];
+
+    world_open(&w);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(text, sizeof text, EV("message_start", "{\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"content\":[],\"usage\":{%s}}}") TEXT("0", "x")
+                 EV("message_delta", "{\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{%s}}")
+                 EV("message_stop", "{\"type\":\"message_stop\"}"), all[i].start, all[i].stop);
+        says(&w, 200, NULL, text, 0, MODEL_WHOLE);
+        CHECK_INT(ask(&w, ASK_A), PAWL_OK);
+        CHECK_INT(w.h.reply.costs, all[i].costs);
+        CHECK_INT(w.h.reply.tokens, all[i].costs ? 60 : 0);
+    }
+    world_close(&w);
+}
+
 int main(int argc, char **argv)
 {
     unsetenv("http_proxy");

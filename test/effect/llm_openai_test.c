@@ -348,6 +348,32 @@ PAWL_TEST(test_an_answer_of_ten_megabytes_is_whole)
     buf_free(&b);
 }
 
+PAWL_TEST(test_A9_usage_that_cannot_be_read_is_no_cost)
+{
+    static const struct { const char *usage; bool costs; } all[] = {
+        { "{\"prompt_tokens\":30,\"completion_tokens\":9}", true },
+        { "{\"prompt_tokens\":30,\"completion_tokens\":9,\"prompt_tokens_details\":null}", true },
+        { "null", false }, { "{}", false }, { "[]", false }, { "{\"prompt_tokens\":30}", false },
+        { "{\"prompt_tokens\":30,\"completion_tokens\":\"9\"}", false },
+        { "{\"prompt_tokens\":30,\"completion_tokens\":9.0}", false }, { "{\"prompt_tokens\":-1,\"completion_tokens\":9}", false },
+        { "{\"prompt_tokens\":1e300,\"completion_tokens\":9}", false }, { "{\"prompt_tokens\":9007199254740993,\"completion_tokens\":9}", false },
+        { "{\"prompt_tokens\":30,\"completion_tokens\":9,\"prompt_tokens_details\":{\"cached_tokens\":-2}}", false },
+    };
+    world w;
+    char text[1024];
+
+    world_open(&w);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(text, sizeof text, "%sdata: {\"id\":\"c\",\"choices\":[],\"usage\":%s}\n\n%s", DELTA("{\"content\":\"x\"}") FINISH("stop"), all[i].usage,
+                 DONE);
+        says(&w, 200, NULL, text, 0, MODEL_WHOLE);
+        CHECK_INT(ask(&w, ASK_O), PAWL_OK);
+        CHECK_INT(w.h.reply.costs, all[i].costs);
+        CHECK_INT(w.h.reply.tokens, all[i].costs ? 39 : 0);
+    }
+    world_close(&w);
+}
+
 int main(int argc, char **argv)
 {
     unsetenv("http_proxy");

@@ -144,11 +144,32 @@ const char *llm_keep(llm_answer *a, const char *text)
     return kept;
 }
 
-int64_t llm_count(const pawl_value *usage, const char *path)
+llm_number llm_count(const pawl_value *usage, const char *path, int64_t *to)
 {
-    const int64_t n = pawl_value_int(pawl_value_find(usage, path));
+    const pawl_value *v = pawl_value_find(usage, path);
+    const uint64_t n = pawl_value_uint(v);
 
-    return n > 0 ? n : 0;
+    if (v == NULL || pawl_value_type(v) == PAWL_TYPE_NULL)
+        return LLM_NO_NUMBER;
+    if (pawl_value_type(v) != PAWL_TYPE_INT || pawl_value_int(v) < 0 || n > UINT64_C(1) << 53)
+        return LLM_UNREADABLE;
+    *to = (int64_t)n;
+    return LLM_NUMBER;
+}
+
+void llm_count_member(llm_answer *a, const pawl_value *usage, const char *path, unsigned bit, int64_t *to)
+{
+    const llm_number n = llm_count(usage, path, to);
+
+    a->counted |= n == LLM_NUMBER ? bit : 0;
+    a->unreadable = n == LLM_NUMBER ? a->unreadable & ~bit : n == LLM_UNREADABLE ? a->unreadable | bit : a->unreadable;
+}
+
+bool llm_is_counted(const llm_answer *a)
+{
+    const unsigned both = USAGE_IN | USAGE_OUT;
+
+    return a->unreadable == 0 && (a->whole ? (a->counted & both) == both : a->counted != 0);
 }
 
 void llm_part_text(llm_answer *a, llm_part *p, const char *text, size_t size)
@@ -346,5 +367,5 @@ pawl_code llm_reply(llm_answer *a, pawl_reply *r)
 
 void llm_cost(pawl_reply *r, const pawl_llm_usage *u, int64_t micros)
 {
-    pawl_reply_cost(r, u->input + u->output + u->cache_read + u->cache_write, micros);
+    pawl_reply_cost(r, u->input + u->output + u->cache_read + u->cache_write, micros > 0 ? micros : 0);
 }

@@ -274,16 +274,10 @@ static void body(arena *mem, const llm_request *q, buf *out)
 /* Counts are cumulative: a new one replaces the old one. */
 static void usage_read(llm_answer *a, const pawl_value *usage)
 {
-    const struct { const char *path; int64_t *to; } all[] = {
-        { "/input_tokens", &a->usage.input }, { "/output_tokens", &a->usage.output },
-        { "/cache_read_input_tokens", &a->usage.cache_read }, { "/cache_creation_input_tokens", &a->usage.cache_write },
-    };
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (pawl_value_type(pawl_value_find(usage, all[i].path)) == PAWL_TYPE_INT) {
-            *all[i].to = llm_count(usage, all[i].path);
-            a->counted = true;
-        }
+    llm_count_member(a, usage, "/input_tokens", USAGE_IN, &a->usage.input);
+    llm_count_member(a, usage, "/output_tokens", USAGE_OUT, &a->usage.output);
+    llm_count_member(a, usage, "/cache_read_input_tokens", 4, &a->usage.cache_read);
+    llm_count_member(a, usage, "/cache_creation_input_tokens", 8, &a->usage.cache_write);
 }
 
 static pawl_code on_message_start(llm_answer *a, const pawl_value *ev)

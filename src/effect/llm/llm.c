@@ -326,7 +326,7 @@ static pawl_code came(llm_call *c, pawl_code rc, const pawl_err *why)
         rc = unanswered(c, rc, why);
     else
         rc = stream ? ended(c) : refused(c, &c->answer.body);
-    if (c->a.counted)                   /* an interrupted answer costs money, too */
+    if (llm_is_counted(&c->a))                   /* an interrupted answer costs money, too */
         llm_cost(c->r, &c->a.usage, c->own->price != NULL ? c->own->price(c->own->price_ctx, c->priced, &c->a.usage) : 0);
     return rc;
 }

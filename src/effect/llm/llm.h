@@ -84,7 +84,8 @@ typedef struct llm_answer {
     bool begun;                 /* message_start, or the first chunk */
     bool stopped;               /* a stop reason was given */
     bool whole;                 /* it is complete */
-    bool counted;               /* usage is known */
+    unsigned counted;           /* members of the usage that were read, by bit: USAGE_IN and USAGE_OUT, and others of its provider */
+    unsigned unreadable;        /* members of the usage that are no whole numbers from 0 to 2^53, by the same bits */
     bool refused;               /* the model refuses */
     const char *broken;         /* the server's reason for cutting it off; NULL: it was not cut off */
     const char *key;            /* must not appear in any text; NULL: none */
@@ -99,7 +100,13 @@ pawl_code llm_invalid(llm_answer *a, const char *fmt, ...) PAWL_PRINTF(2, 3);
 pawl_code llm_nomem(llm_answer *a);
 llm_part *llm_part_new(llm_answer *a, llm_kind kind, int64_t index);    /* NULL: see a->rc */
 const char *llm_keep(llm_answer *a, const char *text);                  /* NULL: see a->rc */
-int64_t llm_count(const pawl_value *usage, const char *path);           /* a number of tokens, at least 0 */
+enum { USAGE_IN = 1, USAGE_OUT = 2 };
+typedef enum llm_number { LLM_NO_NUMBER, LLM_NUMBER, LLM_UNREADABLE } llm_number;
+/* A number of tokens; *to is set to one from 0 to 2^53, and else unchanged. LLM_NO_NUMBER: absent, or null. */
+llm_number llm_count(const pawl_value *usage, const char *path, int64_t *to);
+void llm_count_member(llm_answer *a, const pawl_value *usage, const char *path, unsigned bit, int64_t *to);     /* the same, noted in the answer */
+/* The usage can be charged: all of it could be read, and a complete answer said both. Else the call costs its whole reservation (A9). */
+bool llm_is_counted(const llm_answer *a);
 /* Appends text to a part, and tells readers. */
 void llm_part_text(llm_answer *a, llm_part *p, const char *text, size_t size);
 /* Makes the reply, with its cost, from a complete answer; fails if it cannot be one. */

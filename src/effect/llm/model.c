@@ -176,17 +176,23 @@ static pawl_code wait_for(pawl_model_call *c, const pawl_job *job, buf *deltas)
     }
 }
 
-/* The usage that it reports. */
+/* The usage that it reports, when all of it can be read (A9). */
 static void bill(const buf *reply, pawl_reply *r)
 {
+    pawl_llm_usage u = {0};
+    const struct { const char *path; int64_t *to; } all[] = {
+        { "/input_tokens", &u.input }, { "/output_tokens", &u.output }, { "/cache_read_tokens", &u.cache_read }, { "/cache_write_tokens", &u.cache_write },
+    };
+    unsigned found[3] = {0};
     arena mem;
     const pawl_value *usage;
 
     arena_init(&mem, &r->alloc, 4096);
     usage = pawl_value_get(value_parse(&mem, reply->data, reply->size, "the reply", NULL), "usage");
-    if (usage != NULL)
-        llm_cost(r, &(pawl_llm_usage){ llm_count(usage, "/input_tokens"), llm_count(usage, "/output_tokens"), llm_count(usage, "/cache_read_tokens"),
-                                       llm_count(usage, "/cache_write_tokens") }, 0);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        found[llm_count(usage, all[i].path, all[i].to)]++;
+    if (found[LLM_NUMBER] > 0 && found[LLM_UNREADABLE] == 0)
+        llm_cost(r, &u, 0);
     arena_free(&mem);
 }
 

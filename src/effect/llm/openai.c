@@ -477,14 +477,16 @@ static void finish_read(llm_answer *a, const char *why)
 /* Counts are cumulative; if each chunk has one, the last is right. Some servers put it in another place. */
 static void usage_read(llm_answer *a, const pawl_value *usage)
 {
-    const int64_t all = llm_count(usage, "/prompt_tokens"), cached = llm_count(usage, "/prompt_tokens_details/cached_tokens");
+    int64_t all = 0, cached = 0;
 
     if (pawl_value_type(usage) != PAWL_TYPE_OBJECT)
         return;
+    a->counted = 0;
+    llm_count_member(a, usage, "/prompt_tokens", USAGE_IN, &all);
+    llm_count_member(a, usage, "/completion_tokens", USAGE_OUT, &a->usage.output);
+    llm_count_member(a, usage, "/prompt_tokens_details/cached_tokens", 4, &cached);
     a->usage.cache_read = cached < all ? cached : all;
     a->usage.input = all - a->usage.cache_read;
-    a->usage.output = llm_count(usage, "/completion_tokens");
-    a->counted = true;
 }
 
 static pawl_code chunk_read(llm_answer *a, const pawl_value *chunk)

@@ -113,7 +113,7 @@ static bool usage_well(const pawl_value *usage)
 
         while (i < 4 && strcmp(names[i], pawl_value_string(key)) != 0)
             i++;
-        if (i == 4 || pawl_value_type(n) != PAWL_TYPE_INT || pawl_value_int(n) < 0)
+        if (i == 4 || pawl_value_type(n) != PAWL_TYPE_INT || pawl_value_int(n) < 0 || pawl_value_uint(n) > UINT64_C(1) << 53)
             return false;
     }
     return true;
@@ -311,8 +311,10 @@ static void bill(const pawl_llm_script *s, const pawl_job *job, const entry *e, 
 
     if (e->usage == NULL)
         return;                 /* without usage a budget counts the reservation */
-    *u = (pawl_llm_usage){ llm_count(e->usage, "/input_tokens"), llm_count(e->usage, "/output_tokens"),
-                           llm_count(e->usage, "/cache_read_tokens"), llm_count(e->usage, "/cache_write_tokens") };
+    (void)llm_count(e->usage, "/input_tokens", &u->input);     /* usage_well() checked all of them */
+    (void)llm_count(e->usage, "/output_tokens", &u->output);
+    (void)llm_count(e->usage, "/cache_read_tokens", &u->cache_read);
+    (void)llm_count(e->usage, "/cache_write_tokens", &u->cache_write);
     llm_cost(r, u, s->price != NULL ? s->price(s->price_ctx, llm_text(job->args, "model"), u) : 0);
 }
 

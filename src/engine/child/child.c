@@ -47,6 +47,10 @@ static pawl_code child_create(pawl_engine *e, cached_run *r, outbox_entry *entry
 
     if (rc != PAWL_OK)
         return rc;
+    if (charge_time_is_spent(r, start.time_ms, &why)) {
+        entry_refuse(e, entry, PAWL_LIMIT, why.text);
+        return PAWL_OK;
+    }
     info_of_child(&info, entry, start.time_ms);
     if ((rc = pawl_state_new(m, &info, 0, NULL, &st, &why)) == PAWL_OK)
         rc = pawl_feed(m, st, &start, e->step, &why);

@@ -58,6 +58,7 @@ void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now)
     entry->in_doubt = false;
     left = entry->limits.total_timeout_ms - (now - entry->first_ms);
     a->total_until_ms = entry->limits.total_timeout_ms > 0 ? steady_ms() + (left > 1 ? left : 1) : 0;
+    a->budget_until_ms = charge_ends_ms(r) > 0 && e->clock.now_ms == NULL ? steady_ms() + (charge_ends_ms(r) > now ? charge_ends_ms(r) - now : 1) : 0;
     a->started_ms = a->beat_ms = a->dispatched_ms = now;
     a->overran = a->start_seen = false;
     a->called_ms = 0;
@@ -79,7 +80,8 @@ pawl_code attempt_run(outbox_entry *entry)
     entry->attempt.called_ms = now;         /* first: outbox_stop_unstarted() sets `stop` and reads this */
     /* a command in SQL is fenced by its transaction */
     entry->attempt.not_started =
-        !entry->h->sql && (entry->e->draining || (!leases_valid(entry->e) && !BROKEN(BROKEN_LEASE_DISPATCH) && !BROKEN(BROKEN_LEASE_LONE)));
+        !entry->h->sql && (entry->e->draining || (entry->attempt.budget_until_ms > 0 && now >= entry->attempt.budget_until_ms) ||
+                           (!leases_valid(entry->e) && !BROKEN(BROKEN_LEASE_DISPATCH) && !BROKEN(BROKEN_LEASE_LONE)));
     if (entry->attempt.stop || entry->attempt.not_started) {      /* stopped while it waited for a thread */
         entry->attempt.called_ms = 0;
         pawl_reply_untouched(&entry->reply);

@@ -62,12 +62,20 @@ void budget_leave(pawl_engine *e, outbox_entry *entry);         /* releases its 
 int64_t budget_guess(const outbox_entry *entry, int64_t now);   /* estimated time of the turn of a queued entry */
 bool had_to_wait(const outbox_entry *entry);
 
+/* ---- charge.c: the budget of the run before an attempt leaves (A9) ------------------------------------------------ */
+
+/* True: no further attempt has room in the budget; entry->rc and its reply say why. Notes whether its attempts are charged. */
+bool charge_is_refused(outbox_entry *entry, int64_t now);
+void charge_unbilled(const outbox_entry *entry);        /* it ends without a cost in a receipt: what it cost beyond its reservation is kept for the next */
+uint32_t attempts_unseen(const outbox_entry *entry);    /* attempts of an earlier holder, or given up: their cost is not known here */
+
 /* ---- cost.c ----------------------------------------------------------------------------------------------------- */
 
 void cost_add(outbox_entry *entry);             /* adds the cost of the attempt that returned */
 void cost_take_back(outbox_entry *entry);       /* the attempt never happened */
 void cost_report(outbox_entry *entry);          /* puts the cost into its receipt */
 void cost_report_none(outbox_entry *entry);     /* of a child that could not start */
+void cost_report_unbegun(outbox_entry *entry);  /* of a call of which no attempt was begun */
 
 /* ---- receipts.c ------------------------------------------------------------------------------------------------- */
 

@@ -61,14 +61,15 @@ pawl_code counts_read(pawl_engine *e, cached_run *r, pawl_err *err)
 
 /* ---- stored ---------------------------------------------------------------------------------------------------- */
 
-/* A command in SQL needs no count: its receipt proves that it happened, and a count of class once would put its outcome in doubt. */
+/* A command in SQL needs no count: its receipt proves that it happened, and a count of class once would put its outcome in doubt. What is charged to
+ * a budget is counted, so that a crash does not give an attempt back (A9). */
 bool attempt_is_counted(const outbox_entry *entry)
 {
     const pawl_limits *l = &entry->limits;
 
     if ((entry->h != NULL && entry->h->sql && l->cls == PAWL_ONCE) || entry->resolution == RESOLUTION_ASKING)
         return false;
-    return had_to_wait(entry) || l->cls == PAWL_ONCE || l->cls == PAWL_COMPENSABLE || l->retry.max_attempts > 1;
+    return entry->charged || had_to_wait(entry) || l->cls == PAWL_ONCE || l->cls == PAWL_COMPENSABLE || l->retry.max_attempts > 1;
 }
 
 static bool is_uncounted(const outbox_entry *entry)

@@ -23,11 +23,16 @@ static size_t ready_count(const cached_run *r)
     return outbox_count(&r->outbox, ENTRY_IN(ENTRY_READY) | ENTRY_IN(ENTRY_GRANTED) | ENTRY_IN(ENTRY_SQL_READY));
 }
 
-/* Between two attempts, or while it waited: there is no next one. */
+/* Between two attempts, or while it waited: there is no next one. The budget of its run is compared last, just before the attempt is counted (A9). */
 static bool expire(pawl_engine *e, outbox_entry *entry, int64_t now)
 {
-    if (!entry_has_expired(entry, now))
-        return false;
+    if (!entry_has_expired(entry, now)) {
+        if (!charge_is_refused(entry, now))
+            return false;
+        receipt_make(e, entry);
+        cost_report_unbegun(entry);
+        return true;
+    }
     pawl_reply_untouched(&entry->reply);
     entry->rc = pawl_reply_fail(&entry->reply, PAWL_TIMEOUT, "%s: it took longer than its total_timeout_ms allows", entry->job.effect);
     receipt_make(e, entry);
@@ -49,7 +54,7 @@ static pawl_code entries_ask(pawl_engine *e, cached_run *r, int64_t now, pawl_er
             return fail(err, PAWL_NOMEM, "%s: no memory to have it wait", entry->job.id);
         }
     }
-    if (r->outbox.in_state[ENTRY_QUEUED].limited > 0)
+    if (r->outbox.in_state[ENTRY_QUEUED].limited > 0 || charge_ends_ms(r) > 0)
         OUTBOX_EACH(r, queued, following, ENTRY_QUEUED)
             (void)expire(e, queued, now);
     budgets_grant(e, now);

@@ -20,7 +20,7 @@ static int64_t sooner(int64_t a, int64_t b)
     return a == 0 || (b > 0 && b < a) ? b : a;
 }
 
-/* The earliest of the timer `sleep`, the back-offs, the next token, and the time limits of queued entries; 0: none. */
+/* The earliest of the timer `sleep`, the back-offs, the next token, and the time limits of queued entries and of the budget; 0: none. */
 static int64_t soonest(const pawl_engine *e, const cached_run *r, int64_t sleep)
 {
     const entry_list *queued = &r->outbox.in_state[ENTRY_QUEUED];
@@ -29,6 +29,8 @@ static int64_t soonest(const pawl_engine *e, const cached_run *r, int64_t sleep)
     for (const outbox_entry *entry = queued->limited > 0 ? queued->first : NULL; entry != NULL; entry = entry->next)
         if (entry->limited)
             first = sooner(first, entry->first_ms + entry->limits.total_timeout_ms + 1);
+    if (outbox_any_queued(r) && charge_ends_ms(r) > 0)
+        first = sooner(first, charge_ends_ms(r));
     return outbox_any_queued(r) ? sooner(first, budgets_next(e)) : first;
 }
 

@@ -66,6 +66,7 @@ typedef struct entry_attempt {  /* the attempt that runs, or ran last */
     _Atomic int64_t called_ms;  /* H the same by the steady clock; 0: not yet */
     int64_t dispatched_ms;      /* for stream readers */
     int64_t total_until_ms;     /* by the steady clock: the end of all attempts; 0: none */
+    int64_t budget_until_ms;    /* by the steady clock: its handler is not called later, for the budget of its run is over; 0: no such time */
     int64_t until_ms;           /* H of this one: what its handler may see for itself; 0: none */
     atomic_bool overran;        /* H its handler saw that the time is over */
     atomic_ulong beats;         /* H heartbeats */
@@ -90,6 +91,7 @@ typedef struct entry_place {    /* in the budget of its effect (rate_limit.c) */
 
 typedef struct entry_cost {
     uint32_t reported;          /* attempts that came back here, with or without a cost */
+    bool last_unsaid;           /* the last of them had no cost */
     bool known;
     int64_t tokens, micros;
     buf usage;                  /* what its receipt says of that; empty: nothing */
@@ -119,6 +121,7 @@ struct outbox_entry {
     uint32_t cleared;           /* attempts that are known not to have happened */
     bool in_doubt;              /* its last attempt was made by another engine, and its outcome is unknown */
     bool was_in_doubt;          /* before the attempt that runs */
+    bool charged;               /* its attempts are charged to the budget of its run, so the store counts each (A9) */
     entry_attempt attempt;
     later_answer later;
     entry_place place;

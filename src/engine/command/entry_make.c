@@ -71,7 +71,9 @@ outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry)
         return NULL;
     copy->job.attempt = attempt;
     copy->cleared = entry->cleared;
+    copy->charged = entry->charged;
     copy->cost.reported = entry->cost.reported;
+    copy->cost.last_unsaid = entry->cost.last_unsaid;
     copy->cost.known = entry->cost.known;
     copy->cost.tokens = entry->cost.tokens;
     copy->cost.micros = entry->cost.micros;

@@ -5,6 +5,7 @@
 #define ENGINE_OUTBOX_H
 
 #include "engine/engine.h"
+#include "kernel/cost.h"
 
 typedef enum entry_state {
     ENTRY_READY,                /* may begin; has not asked for a place in the budget of its effect */
@@ -51,6 +52,8 @@ typedef struct outbox {
     size_t backoffs, take_backs, uncertain;     /* entries in COUNT_BACKOFF, in COUNT_TAKE_BACK, in COUNT_UNCERTAIN */
     buf received;                               /* ids of commands whose receipts came from outside and are not stored, each with its NUL */
     bool stops;                                 /* a running attempt was told to stop */
+    bool beyond;                                /* an attempt may cost more than the reservation of its command (charge.c) */
+    amounts unbilled;                           /* of commands that ended without a receipt: goes into the next receipt (charge.c) */
 } outbox;
 
 size_t outbox_count(const outbox *o, uint32_t states);
@@ -150,6 +153,10 @@ void counts_close(pawl_engine *e, cached_run *r);       /* both, before the run 
 pawl_code args_copy_all(pawl_engine *e, cached_run *r, pawl_err *err);
 bool args_wait(const cached_run *r);                    /* there are so many that it pays to look at what an event leads to */
 bool args_stay(const pawl_entry *entry);                /* it changes no channel: they may stay in the state */
+
+/* charge.c: the budget of the run before something leaves (A9) */
+bool charge_time_is_spent(const cached_run *r, int64_t now, pawl_err *why);     /* *why: the line for its receipt */
+int64_t charge_ends_ms(const cached_run *r);            /* when the time of the budget is over; 0: it has none */
 
 /* cost.c */
 void cost_of_run(const cached_run *r, buf *out);        /* the cost of a child that is over; nothing when it has no budget */

@@ -13,6 +13,8 @@ static void entry_close(pawl_engine *e, outbox_entry *entry)
 {
     if (entry->state == ENTRY_FED || entry->state == ENTRY_UNWANTED)
         return;
+    if (entry->state != ENTRY_DONE && entry->child == NULL)
+        charge_unbilled(entry);
     if (entry->state == ENTRY_CHILD_STARTED)
         (void)child_cancel(e, entry);
     if (entry->state != ENTRY_RUNNING) {

@@ -483,7 +483,7 @@ static void receipt_of(reader *r, item *it)
     if (strncmp(r->s.at, ",[", 2) != 0 && scan_left(&r->s))
         it->more = next_object(r);
     update_checked(r, it->more);
-    if (pawl_value_get(it->more, "usage") != NULL && usage_error(pawl_value_get(it->more, "usage")) != NULL)
+    if (pawl_value_get(it->more, "usage") != NULL && receipt_usage_error(pawl_value_get(it->more, "usage")) != NULL)
         unfit(r, "a usage is an object of calls, micros and tokens");
     refs_last(r, it);
 }
