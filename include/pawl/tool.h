@@ -3,7 +3,6 @@
  * A tool is performed as an effect of the name "tool-NAME". Its handler gets
  *   {"input": the input that the model gives, "cwd": the workspace, "tool": its name, "call": the id of the call,
  *    "directories"?: folders that belong to the workspace, "read_only"?: those of them that no command may write to,
- *    "sandbox"?: "off": a sandbox only in plan mode,
  *    "private"?: true: private addresses may be reached}
  * and replies
  *   {"content": text, or a list of blocks, "is_error"?: true: the tool failed, and the model is told,
@@ -16,6 +15,8 @@
 #include "pawl/effect.h"
 #include "pawl/kernel.h"
 #include "pawl/policy.h"
+
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,6 +68,33 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_tool_command(pawl_tools *t, const pawl_too
 /* Adds built-in tools (docs/TOOLS.md): the one of that name; NULL: all. All of them are added, or none. PAWL_INVALID: no such tool; PAWL_CONFLICT: a name
  * is taken. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_tools_add_builtin(pawl_tools *t, const char *name, pawl_err *err);
+
+/* ---- the sandbox of the model's commands (P13) ----------------------------------------------------- */
+
+typedef enum pawl_sandbox_need {
+    PAWL_SANDBOX_REQUIRED = 0,  /* a command runs in it or not at all */
+    PAWL_SANDBOX_PREFERRED = 1, /* where none can be made it runs without one, and the reply says so */
+    PAWL_SANDBOX_OFF = 2        /* only in plan mode, and for commands that only read */
+} pawl_sandbox_need;
+enum { PAWL_SANDBOX_PROCESSES = 512, PAWL_SANDBOX_FILES = 4096 };       /* limits by default */
+#define PAWL_SANDBOX_MEMORY_BYTES  (UINT64_C(8) << 30)
+#define PAWL_SANDBOX_FILE_BYTES    (UINT64_C(4) << 30)
+#define PAWL_SANDBOX_SCRATCH_BYTES (UINT64_C(2) << 30)
+
+/* What the built-in tool `bash` may reach. Always: system folders to read, the workspace to write, a home that is empty but for tools installed there
+ * and git's configuration, no network, an environment of harmless variables. Lists end in NULL; NULL: nothing more. */
+typedef struct pawl_sandbox {
+    pawl_sandbox_need need;
+    const char *const *read, *const *write;     /* further absolute paths; those that do not exist are left out */
+    const char *const *env;     /* further variables: "NAME", or "PREFIX*" */
+    bool unix_sockets;          /* sockets with a path may be made: programs of the host can be reached by those in the workspace */
+    uint32_t processes, files;  /* limits; 0: the default. `processes`: of the user in the sandbox; `files`: open ones of a process */
+    uint64_t memory_bytes;      /* data of a process */
+    uint64_t file_bytes;        /* of a file that is written */
+    uint64_t scratch_bytes;     /* in each of the private /tmp, /var/tmp and home */
+} pawl_sandbox;
+/* Sets it for the tools of the set, added before or after; `s` is copied. PAWL_INVALID: a path is not absolute, or a name is empty; PAWL_NOMEM. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_tools_sandbox(pawl_tools *t, const pawl_sandbox *s, pawl_err *err);
 
 /* In the order of addition; lent as long as the set. NULL: no such tool. */
 PAWL_API size_t pawl_tools_count(const pawl_tools *t);

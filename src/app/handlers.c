@@ -377,6 +377,8 @@ pawl_code session_bind(session *s, pawl_err *err)
 {
     pawl_code rc = session_models(s, err);
 
+    if (rc == PAWL_OK)
+        rc = session_sandbox(s, err);
     if (rc == PAWL_OK && s->file != NULL)
         rc = bind_file(s, err);
     if (rc == PAWL_OK)

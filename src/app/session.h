@@ -96,6 +96,7 @@ const pawl_agent_tool *session_tool(void *session, size_t index);   /* for file_
 pawl_code session_tool_bind(session *s, const file_effect *e, pawl_err *err);       /* of a tool node */
 /* Binds the handlers of agents' tools, and the machines of the agents that they call. */
 pawl_code session_agents_bind(session *s, pawl_err *err);
+pawl_code session_sandbox(session *s, pawl_err *err);          /* sandbox_settings.c: that of its tools, with a note if it is not required */
 /* `v` with the further initial channels of an agent. NULL: see err. */
 const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err *err);
 /* How its last turn ended: "answer", "denial", "interrupt", "error", ...; "": no turn has ended. Lent until the state changes. */

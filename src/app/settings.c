@@ -88,8 +88,7 @@ static const char *project_above(arena *mem, const char *project)
     return parent != NULL ? nearest_with(mem, parent, ".pawl/settings.json", false) : NULL;
 }
 
-/* NULL with err->code PAWL_OK: there is no such file. */
-static const pawl_value *json_file(arena *mem, const char *path, pawl_err *err)
+const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err)
 {
     const pawl_value *v = NULL;
     pawl_bytes text;
@@ -171,7 +170,7 @@ static const char *real_folder(arena *mem, const char *project)
 
 bool settings_trusts(arena *mem, const char *project, pawl_err *err)
 {
-    const pawl_value *v = json_file(mem, trust_path(mem), err);
+    const pawl_value *v = settings_read(mem, trust_path(mem), err);
 
     return v != NULL && names(pawl_value_get(v, "folders"), real_folder(mem, project));
 }
@@ -184,7 +183,7 @@ pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err
 
     if (path == NULL)
         return fail(err, PAWL_INVALID, "there is no HOME, and nowhere to keep which folders are trusted");
-    v = json_file(mem, path, err);
+    v = settings_read(mem, path, err);
     if (v == NULL && err->code != PAWL_OK)
         return err->code;
     it = pawl_iter_of(pawl_value_get(v, "folders"));
@@ -310,7 +309,7 @@ static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const
     const pawl_value *v;
     bool trusted;
 
-    if (path == NULL || (person != NULL && strcmp(path, person) == 0) || (v = json_file(g->mem, path, err)) == NULL)
+    if (path == NULL || (person != NULL && strcmp(path, person) == 0) || (v = settings_read(g->mem, path, err)) == NULL)
         return err->code;
     if (outer)
         return settings_gather(g, v, path, project, false, err);
@@ -319,6 +318,8 @@ static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const
         return err->code;
     if (!trusted && wants_more(v))
         app_note(caller, "%s: its allow rules and hooks count once you trust the folder: pawl policy trust %s", path, project);
+    if (pawl_value_get(v, "sandbox") != NULL)
+        app_note(caller, "%s: its \"sandbox\" does not count: only that of your own settings does", path);
     return settings_gather(g, v, path, project, trusted, err);
 }
 
@@ -370,7 +371,7 @@ const pawl_value *settings_policy(const app_caller *caller, arena *mem, const ag
     const char *path = settings_of_person(mem), *base = config_folder(mem);
     pawl_code rc = file_gather(&g, file, folder, err);
 
-    if (rc == PAWL_OK && (person = json_file(mem, path, err)) != NULL)
+    if (rc == PAWL_OK && (person = settings_read(mem, path, err)) != NULL)
         rc = settings_gather(&g, person, path, base, true, err);
     else
         rc = err->code;
@@ -385,7 +386,7 @@ const pawl_value *settings_policy(const app_caller *caller, arena *mem, const ag
 
 const pawl_value *settings_of_file(arena *mem, const char *path, const char *folder, pawl_err *err)
 {
-    const pawl_value *none = value_pack(mem, NULL, "[]"), *v = json_file(mem, path, err), *made;
+    const pawl_value *none = value_pack(mem, NULL, "[]"), *v = settings_read(mem, path, err), *made;
     gathered g = { .mem = mem, .lists = { none, none, none }, .directories = none, .hooks = none };
 
     if (v == NULL && err->code == PAWL_OK)
@@ -402,7 +403,7 @@ pawl_mode settings_mode(arena *mem, const char *folder, pawl_err *err)
     const char *project = settings_project(mem, folder), *paths[2] = { settings_of_project(mem, project), settings_of_person(mem) };
 
     for (size_t i = 0; i < 2; i++) {
-        const pawl_value *v = i == 0 && !settings_trusts(mem, project, err) ? NULL : json_file(mem, paths[i], err);
+        const pawl_value *v = i == 0 && !settings_trusts(mem, project, err) ? NULL : settings_read(mem, paths[i], err);
         const char *word = pawl_value_string(pawl_value_get(pawl_value_get(v, "permissions"), "defaultMode"));
 
         if (err->code != PAWL_OK)
@@ -422,7 +423,7 @@ pawl_mode settings_mode(arena *mem, const char *folder, pawl_err *err)
 pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err)
 {
     const char *path = settings_of_project(mem, project);
-    const pawl_value *v = json_file(mem, path, err), *p, *list, *one;
+    const pawl_value *v = settings_read(mem, path, err), *p, *list, *one;
 
     if (path == NULL || err->code != PAWL_OK)
         return err->code != PAWL_OK ? err->code : fail(err, PAWL_NOMEM, "%s: its path is too long", project);

@@ -23,4 +23,10 @@ pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err
 /* One more allow rule of the project, until then (0: for ever). */
 pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err);
 
+/* The whole of one settings file; NULL with err->code PAWL_OK: there is no such file. `path` may be NULL. */
+const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err);
+
+/* sandbox_settings.c: what the person allows the sandbox of agents; lists in `mem`. *from: the file or the variable that said so. */
+pawl_code sandbox_settings(arena *mem, pawl_sandbox *out, const char **from, pawl_err *err);
+
 #endif

@@ -39,7 +39,7 @@ static pawl_code argv_make(const pawl_job *job, pawl_reply *r, const sandbox *in
             return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
     }
     p->argv[before + n] = NULL;
-    p->third = in != NULL ? in->inside : 0;
+    p->third = in != NULL ? in->inside : 0;     /* `in` has no group: the command may end after it */
     if (p->argv[before][0] == '\0')
         return pawl_reply_fail(r, PAWL_INVALID, "%s: \"run\"[0], the program, is empty", job->effect);
     return PAWL_OK;

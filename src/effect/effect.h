@@ -106,6 +106,8 @@ typedef struct process {
     char **argv, **envp;
     const char *cwd;            /* NULL: that of the host */
     int third;                  /* a descriptor that the program gets as its 3; 0: none */
+    const int *groups;          /* ngroups control groups (cgroup.h) that it belongs to */
+    size_t ngroups;
     const char *in;             /* NULL: /dev/null */
     size_t in_size;
     size_t output_bytes;        /* maximum kept of each stream */

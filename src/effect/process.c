@@ -129,7 +129,8 @@ static pawl_code not_started(const process *p, int why, pawl_err *err)
 static pawl_code start(process_exec *r, pawl_err *err)
 {
     process *p = r->p;
-    spawn_plan plan = { .argv = p->argv, .envp = p->envp, .cwd = p->cwd, .fds = { -1, -1, -1 }, .third = p->third };
+    spawn_plan plan = { .argv = p->argv, .envp = p->envp, .cwd = p->cwd, .fds = { -1, -1, -1 }, .third = p->third,
+                        .groups = p->groups, .ngroups = p->ngroups };
     struct stat st;
     int why;
 

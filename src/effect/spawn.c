@@ -116,6 +116,14 @@ static int run(const child_plan *c)
     return refused ? EACCES : ENOENT;
 }
 
+static bool groups_joined(const spawn_plan *p)
+{
+    for (size_t i = 0; i < p->ngroups; i++)
+        if (write(p->groups[i], "0", 1) != 1)
+            return false;
+    return true;
+}
+
 static _Noreturn void child(const child_plan *c)
 {
     int why;
@@ -123,7 +131,7 @@ static _Noreturn void child(const child_plan *c)
 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || (getppid() != c->parent && getppid() != 0))     /* P2; 0: the parent is of another PID namespace */
         _exit(127);
-    if (setpgid(0, 0) != 0 || !descriptors_set(c) || (c->plan->cwd != NULL && chdir(c->plan->cwd) != 0) || !signals_reset())
+    if (setpgid(0, 0) != 0 || !groups_joined(c->plan) || !descriptors_set(c) || (c->plan->cwd != NULL && chdir(c->plan->cwd) != 0) || !signals_reset())
         why = errno;
     else
         why = run(c);

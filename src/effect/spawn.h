@@ -2,6 +2,7 @@
 #ifndef EFFECT_SPAWN_H
 #define EFFECT_SPAWN_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 /* The program does not inherit descriptors of 3 and above (except `third`), blocked or ignored signals, and the caller's process group. */
@@ -10,6 +11,8 @@ typedef struct spawn_plan {
     const char *cwd;            /* NULL: the caller's */
     int fds[3];                 /* becomes 0, 1 and 2 of the program; each above 2; fds[0] below 0: /dev/null */
     int third;                  /* becomes 3 of the program; 0: none */
+    const int *groups;          /* ngroups files cgroup.procs: the program belongs to these groups from its start */
+    size_t ngroups;
 } spawn_plan;
 
 /* Start it as the leader of its own process group. It gets SIGKILL when the calling thread ends, so also when this process dies (E18). Returns 0, or the

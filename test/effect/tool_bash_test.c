@@ -9,7 +9,14 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#define OFF ",\"sandbox\":\"off\""
+/* Whether a sandbox is needed for its commands. */
+static void kit_needs(kit *k, pawl_sandbox_need need)
+{
+    const pawl_sandbox s = { .need = need };
+    pawl_err err = {0};
+
+    CHECK_INT(pawl_tools_sandbox(k->set, &s, &err), PAWL_OK);
+}
 
 /* ---- what it gives ---------------------------------------------------------------------------------------- */
 
@@ -18,7 +25,7 @@ PAWL_TEST(test_A5_bash_gives_both_outputs_in_their_order)
     kit k;
 
     kit_open(&k);
-    k.more = OFF;
+    kit_needs(&k, PAWL_SANDBOX_OFF);
     GIVES(&k, "bash", "{\"command\":\"echo one; echo two >&2; echo three\",\"description\":\"say\"}", "one\ntwo\nthree\n");
     GIVES(&k, "bash", "{\"command\":\"true\"}", "(no output)");
     GIVES(&k, "bash", "{\"command\":\"cat\"}", "(no output)");
@@ -40,7 +47,7 @@ PAWL_TEST(test_X2_long_output_keeps_its_beginning_and_its_end)
     kit k;
 
     kit_open(&k);
-    k.more = OFF;
+    kit_needs(&k, PAWL_SANDBOX_OFF);
     CHECK_INT(use(&k, "bash", "{\"command\":\"echo begin; for i in {1..9000}; do echo \xe2\x82\xac\xe2\x82\xac\xe2\x82\xac; done; echo end\"}"), PAWL_OK);
     CHECK(!is_error(&k) && pawl_value_bool(pawl_value_get(k.h.value, "cut")));
     CHECK(strncmp(content(&k), "begin\n\xe2\x82\xac", 9) == 0 && strstr(content(&k), "\xe2\x82\xac\nend\n\n[cut: ") != NULL);
@@ -56,12 +63,16 @@ PAWL_TEST(test_X2_long_output_keeps_its_beginning_and_its_end)
     kit_close(&k);
 }
 
-PAWL_TEST(test_A5_keys_do_not_reach_the_shell)
+/* A list of harmless variables reaches the shell, and what the person names; whatever else there is may be a password. */
+PAWL_TEST(test_P13_the_environment_is_a_list_of_harmless_variables)
 {
+    static const char *const env[] = { "MONKEY", "MINE_*", NULL };
+    const pawl_sandbox named = { .need = PAWL_SANDBOX_OFF, .env = env };
+    pawl_err err = {0};
     kit k;
 
     kit_open(&k);
-    k.more = OFF;
+    kit_needs(&k, PAWL_SANDBOX_OFF);
     setenv("ANTHROPIC_API_KEY", "k1", 1);
     setenv("OTHER_TOKEN", "k2", 1);
     setenv("my_client_secret", "k3", 1);
@@ -70,7 +81,14 @@ PAWL_TEST(test_A5_keys_do_not_reach_the_shell)
     setenv("AWS_SECRET_ACCESS_KEY", "k6", 1);
     setenv("TOKENS_SEEN", "seen", 1);
     setenv("MONKEY", "seen", 1);
-    GIVES(&k, "bash", "{\"command\":\"env | grep -E '=k[1-6]$|=seen$' | sort\"}", "MONKEY=seen\nTOKENS_SEEN=seen\n");
+    setenv("PGPASSWORD", "k7", 1);
+    setenv("DATABASE_URL", "k8", 1);
+    setenv("GH_PAT", "k9", 1);
+    setenv("MINE_A", "seen", 1);
+    setenv("JAVA_HOME", "seen", 1);
+    GIVES(&k, "bash", "{\"command\":\"env | grep -E '=k[1-9]$|=seen$' | sort\"}", "JAVA_HOME=seen\n");
+    CHECK_INT(pawl_tools_sandbox(k.set, &named, &err), PAWL_OK);
+    GIVES(&k, "bash", "{\"command\":\"env | grep -E '=k[1-9]$|=seen$' | sort\"}", "JAVA_HOME=seen\nMINE_A=seen\nMONKEY=seen\n");
     kit_close(&k);
 }
 
@@ -101,7 +119,7 @@ PAWL_TEST(test_A5_the_time_of_a_command_is_told_to_the_model)
     kit k;
 
     kit_open(&k);
-    k.more = OFF;
+    kit_needs(&k, PAWL_SANDBOX_OFF);
     REFUSES(&k, "bash", "{\"command\":\"echo begun; sleep 100 & echo $! >pid; wait\",\"timeout_ms\":300}",
             "Tool execution timed out: the command was ended after 300 ms; it had written:\nbegun\n");
     CHECK(gone(&k, "pid"));
@@ -115,7 +133,7 @@ PAWL_TEST(test_A5_what_a_command_leaves_running_is_ended)
     kit k;
 
     kit_open(&k);
-    k.more = OFF;
+    kit_needs(&k, PAWL_SANDBOX_OFF);
     GIVES(&k, "bash", "{\"command\":\"sleep 100 >/dev/null 2>&1 & echo $! >pid; echo left\"}", "left\n");
     CHECK(gone(&k, "pid"));
     kit_close(&k);
@@ -142,21 +160,21 @@ static void *stop_soon(void *arg)
     return NULL;
 }
 
-static void cancel_one(const char *more)
+static void cancel_one(pawl_sandbox_need need)
 {
     stopper s = { .stop = false };
     pthread_t thread;
     kit k;
 
     kit_open(&k);
-    k.more = more;
+    kit_needs(&k, need);
     s.k = &k;
     k.h.job.canceled = stopped;
     k.h.job.ctx = &s;
     CHECK_INT(pthread_create(&thread, NULL, stop_soon, &s), 0);
     CHECK_INT(use(&k, "bash", "{\"command\":\"sleep 100 & echo $! >pid.new; mv pid.new pid; wait\"}"), PAWL_CANCELED);
     pthread_join(thread, NULL);
-    if (more != NULL)
+    if (need == PAWL_SANDBOX_OFF)
         CHECK(gone(&k, "pid"));
     CHECK(no_children());
     kit_close(&k);
@@ -164,9 +182,9 @@ static void cancel_one(const char *more)
 
 PAWL_TEST(test_E10_a_cancel_ends_the_command_and_its_children)
 {
-    cancel_one(OFF);
+    cancel_one(PAWL_SANDBOX_OFF);
     if (sandbox_try(SANDBOX_WORKSPACE, NULL) == SANDBOX_WORKS)
-        cancel_one(NULL);
+        cancel_one(PAWL_SANDBOX_REQUIRED);
 }
 
 /* ---- the sandbox --------------------------------------------------------------------------------------------------- */
@@ -193,13 +211,14 @@ PAWL_TEST(test_A5_in_its_sandbox_a_command_writes_to_the_workspace_alone)
     snprintf(text, sizeof text, "{\"command\":\"echo out >%s/other/a\"}", k.top);
     CHECK_INT(use(&k, "bash", text), PAWL_OK);
     CHECK(is_error(&k) && names_in(&k, "../other") == 0);
-    CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >/var/tmp/pawl-out || echo x >$HOME/pawl-out || echo x >/etc/pawl-out\"}"), PAWL_OK);
-    CHECK(is_error(&k) && access("/var/tmp/pawl-out", F_OK) != 0 && access("/etc/pawl-out", F_OK) != 0);
+    CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >/etc/pawl-out || echo x >/pawl-out || echo x >/usr/pawl-out\"}"), PAWL_OK);
+    CHECK(is_error(&k) && access("/etc/pawl-out", F_OK) != 0);
     CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >.pawl/settings.json\"}"), PAWL_OK);
     CHECK(is_error(&k));
     HOLDS(&k, ".pawl/settings.json", "{}");
-    GIVES(&k, "bash", "{\"command\":\"echo x >/tmp/pawl-own && cat /tmp/pawl-own\"}", "x\n");
-    CHECK(access("/tmp/pawl-own", F_OK) != 0);
+    GIVES(&k, "bash", "{\"command\":\"for i in /tmp /var/tmp ~; do echo x >$i/pawl-own && cat $i/pawl-own; done\"}", "x\nx\nx\n");
+    snprintf(text, sizeof text, "%.500s/pawl-own", getenv("HOME"));
+    CHECK(access("/tmp/pawl-own", F_OK) != 0 && access("/var/tmp/pawl-own", F_OK) != 0 && access(text, F_OK) != 0);
     snprintf(more, sizeof more, ",\"directories\":[\"%s/other\",\"%s/none\"]", k.top, k.top);
     k.more = more;
     snprintf(text, sizeof text, "{\"command\":\"echo out >%s/other/a\"}", k.top);
@@ -256,11 +275,11 @@ PAWL_TEST(test_P1_in_plan_mode_a_command_only_reads)
     put(&k, "a", "one\n");
     k.h.job.mode = "plan";
     for (int i = 0; i < 2; i++) {
-        k.more = i == 0 ? NULL : OFF;       /* off is no way out of plan mode */
+        kit_needs(&k, i == 0 ? PAWL_SANDBOX_REQUIRED : PAWL_SANDBOX_OFF);       /* off is no way out of plan mode */
         before = names_in(&k, ".");
         GIVES(&k, "bash", "{\"command\":\"cat a\"}", "one\n");
-        CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >b || echo x >>a || rm a || echo x >/var/tmp/pawl-plan\"}"), PAWL_OK);
-        CHECK(is_error(&k) && names_in(&k, ".") == before && access("/var/tmp/pawl-plan", F_OK) != 0);
+        CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >b || echo x >>a || rm a || echo x >/etc/pawl-plan\"}"), PAWL_OK);
+        CHECK(is_error(&k) && names_in(&k, ".") == before && access("/etc/pawl-plan", F_OK) != 0);
         HOLDS(&k, "a", "one\n");
         CHECK_INT(use(&k, "bash", "{\"command\":\"exec 3<>/dev/tcp/127.0.0.1/9\"}"), PAWL_OK);
         CHECK(is_error(&k));
@@ -286,9 +305,14 @@ static void without(void)
 
     kit_open(&k);
     CHECK_INT(sandbox_try(SANDBOX_WORKSPACE, NULL), SANDBOX_MISSING);
+    CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >a\"}"), PAWL_DENIED);
+    CHECK_STR(k.h.reply.err.text, "do: its commands run in a sandbox, and bwrap is not here: install bubblewrap, or let commands run without one "
+              "(PAWL_SANDBOX=preferred)");
+    CHECK_INT(names_in(&k, "."), 0);
+    kit_needs(&k, PAWL_SANDBOX_PREFERRED);
     GIVES(&k, "bash", "{\"command\":\"echo out\"}", "out\n");
     CHECK_STR(said(&k.h, "/note"), "it ran without a sandbox: bwrap is not here; install bubblewrap");
-    k.more = OFF;
+    kit_needs(&k, PAWL_SANDBOX_OFF);
     GIVES(&k, "bash", "{\"command\":\"echo out\"}", "out\n");
     CHECK(said(&k.h, "/note") == NULL);
     k.h.job.mode = "plan";
@@ -301,7 +325,7 @@ static void without(void)
 }
 
 /* This program once more, where bwrap is put out of sight, by itself. */
-PAWL_TEST(test_A5_without_a_sandbox_a_command_runs_and_says_so)
+PAWL_TEST(test_P13_without_a_sandbox_no_command_runs_unless_that_was_allowed)
 {
     static const char *const places[] = { "/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap" };
     char command[6000], self[2000], real[2][4096] = { "", "" };
@@ -320,8 +344,86 @@ PAWL_TEST(test_A5_without_a_sandbox_a_command_runs_and_says_so)
             snprintf(command + strlen(command), sizeof command - strlen(command), " --ro-bind /dev/null %.500s", real[0]);
             memcpy(real[1], real[0], sizeof real[0]);
         }
-    snprintf(command + strlen(command), sizeof command - strlen(command), " --setenv PAWL_TEST_WITHOUT yes '%s' test_A5_without >/dev/null", self);
+    snprintf(command + strlen(command), sizeof command - strlen(command), " --setenv PAWL_TEST_WITHOUT yes '%s' test_P13_without >/dev/null", self);
     CHECK_INT(system(command), 0);
+}
+
+/* ---- its walls ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct walls_found { unsigned held; buf open; } walls_found;
+
+static void wall_found(void *ctx, const char *name, bool held)
+{
+    walls_found *f = ctx;
+
+    f->held += held;
+    if (!held)
+        buf_fmt(&f->open, "%s ", name);
+}
+
+/* Root is not held by a limit of its processes, unless a control group could be made. */
+PAWL_TEST(test_P13_each_wall_of_the_sandbox_holds)
+{
+    const pawl_sandbox usual = { .need = PAWL_SANDBOX_REQUIRED };
+    walls_found f = { .held = 0 };
+    pawl_err err = {0};
+
+    needs(SANDBOX_WORKSPACE);
+    buf_init(&f.open, NULL);
+    CHECK_INT(sandbox_walls(&usual, wall_found, &f, &err), PAWL_OK);
+    buf_char(&f.open, '\0');
+    if (getuid() != 0 || f.open.size > 1)
+        CHECK_STR(f.open.data, getuid() == 0 ? "processes " : "");
+    CHECK_INT(f.held, f.open.size > 1 ? 15 : 16);
+    buf_free(&f.open);
+}
+
+/* A server of this machine and a file of the home are there for the person, and not for a command of the model. */
+PAWL_TEST(test_P13_a_command_sees_neither_the_home_nor_the_network)
+{
+    char home[] = "/tmp/pawl-home-XXXXXX", path[200], text[600];
+    const char *const paths[] = { path, NULL };
+    const pawl_sandbox listed = { .need = PAWL_SANDBOX_REQUIRED, .read = paths };
+    pawl_err err = {0};
+    FILE *f;
+    kit k;
+
+    needs(SANDBOX_WORKSPACE);
+    CHECK(mkdtemp(home) != NULL);
+    setenv("HOME", home, 1);
+    snprintf(path, sizeof path, "%s/canary", home);
+    CHECK((f = fopen(path, "w")) != NULL && fputs("secret\n", f) >= 0 && fclose(f) == 0);
+    kit_open(&k);
+    snprintf(text, sizeof text, "{\"command\":\"cat %s; ls -A ~\"}", path);
+    CHECK_INT(use(&k, "bash", text), PAWL_OK);
+    CHECK(strstr(content(&k), "secret") == NULL && strstr(content(&k), "canary: No such file") != NULL);
+    CHECK_INT(use(&k, "bash", "{\"command\":\"exec 3<>/dev/tcp/127.0.0.1/22\"}"), PAWL_OK);
+    CHECK(is_error(&k));
+    GIVES(&k, "bash", "{\"command\":\"ls /sys/class/net 2>/dev/null; cut -d: -f1 /proc/net/dev | tail -n +3 | tr -d ' '\"}", "lo\n");
+    CHECK_INT(pawl_tools_sandbox(k.set, &listed, &err), PAWL_OK);
+    GIVES(&k, "bash", text, "secret\ncanary\n");
+    kit_close(&k);
+    CHECK_INT(unlink(path), 0);
+    CHECK_INT(rmdir(home), 0);
+}
+
+PAWL_TEST(test_P13_a_command_has_limits)
+{
+    const pawl_sandbox small = { .file_bytes = 100000, .files = 20, .memory_bytes = 64 << 20, .scratch_bytes = 1 << 20 };
+    pawl_err err = {0};
+    kit k;
+
+    needs(SANDBOX_WORKSPACE);
+    kit_open(&k);
+    CHECK_INT(pawl_tools_sandbox(k.set, &small, &err), PAWL_OK);
+    CHECK_INT(use(&k, "bash", "{\"command\":\"head -c 200000 /dev/zero >big; wc -c <big\"}"), PAWL_OK);
+    CHECK(strstr(content(&k), "100000\n") != NULL);
+    GIVES(&k, "bash", "{\"command\":\"ulimit -Hn; ulimit -Hc; ulimit -Hd\"}", "20\n0\n65536\n");
+    CHECK_INT(use(&k, "bash", "{\"command\":\"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do head -c 100000 /dev/zero >/tmp/$i || exit 9; done\"}"), PAWL_OK);
+    CHECK(is_error(&k) && strncmp(content(&k), "exit code 9\n", 12) == 0);
+    CHECK_INT(use(&k, "bash", "{\"command\":\"x=$(head -c 100000000 /dev/zero | tr '\\\\0' x); echo ${#x}\"}"), PAWL_OK);
+    CHECK(strstr(content(&k), "100000000") == NULL);
+    kit_close(&k);
 }
 
 /* ---- tools that are programs ------------------------------------------------------------------------------------------- */
@@ -372,6 +474,8 @@ PAWL_TEST(test_A5_a_program_gets_the_keys_that_are_named)
     setenv("TOKENS_SEEN", "seen", 1);
     setenv("MYAPI_KEYS", "seen", 1);
     unsetenv("MONKEY");
+    unsetenv("MINE_A");
+    unsetenv("JAVA_HOME");
     CHECK_INT(pawl_tool_command(k.set, &tool, run, &err), PAWL_OK);
     tool.name = "some";
     tool.env = env;
@@ -437,7 +541,7 @@ PAWL_TEST(test_A7_what_a_command_writes_is_told_as_it_comes)
     kit k;
 
     kit_open(&k);
-    k.more = OFF;
+    kit_needs(&k, PAWL_SANDBOX_OFF);
     h = (progress_heard){ .flag = flag };
     path_in(&k, "heard", flag);
     k.h.job.say = progress_say;

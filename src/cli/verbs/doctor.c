@@ -2,6 +2,7 @@
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call. Each check is a row of a table, and writes one finding. */
 #define _GNU_SOURCE             /* environ */
+#include "app/settings.h"
 #include "cli/cli.h"
 #include "effect/jq/jq.h"
 #include "effect/effect.h"
@@ -128,6 +129,53 @@ static void look_bubblewrap(doctor *d, finding *f)
              "or run outside of this container", said);
         break;
     }
+}
+
+typedef struct walls { unsigned held, open; buf names; } walls;
+
+/* Root is not held by a limit of processes, which is no news. */
+static void wall_take(void *ctx, const char *name, bool held)
+{
+    walls *w = ctx;
+
+    if (held)
+        w->held++;
+    else
+        buf_fmt(&w->names, "%s%s%s", w->open++ > 0 ? ", " : "", name, getuid() == 0 && strcmp(name, "processes") == 0 ? " (root has no such limit)" : "");
+}
+
+static void walls_tell(finding *f, const walls *w, const char *unlike)
+{
+    if (w->open > 0)
+        tell(f, WARNING, "%u walls hold, and these do not: %.*s%s", w->held, (int)w->names.size, w->names.data, unlike);
+    else
+        tell(f, FINE, "its %u walls hold: files, home, pipes, sockets, network, signals, variables, namespaces, ptrace, keyrings, io_uring, limits%s", w->held,
+             unlike);
+}
+
+/* Tries each wall around the commands of agents. */
+static void look_sandbox(doctor *d, finding *f)
+{
+    const char *from;
+    pawl_sandbox box;
+    pawl_err err = { 0 };
+    walls w = { .held = 0 };
+    arena mem;
+
+    (void)d;
+    arena_init(&mem, NULL, 4096);
+    buf_init(&w.names, NULL);
+    if (sandbox_settings(&mem, &box, &from, &err) != PAWL_OK)
+        tell(f, BROKEN, "%s", err.text);
+    else if (sandbox_try(SANDBOX_WORKSPACE, NULL) != SANDBOX_WORKS)
+        tell(f, WARNING, "no command of an agent runs in a sandbox here%s", box.need == PAWL_SANDBOX_REQUIRED ? ", so none runs" : ": none is required");
+    else if (sandbox_walls(&box, wall_take, &w, &err) != PAWL_OK)
+        tell(f, WARNING, "its walls cannot be tried: %s", err.text);
+    else
+        walls_tell(f, &w, box.need == PAWL_SANDBOX_OFF ? "; yet it is off: commands of agents run without it" :
+                   box.need == PAWL_SANDBOX_PREFERRED ? "; it is preferred, not required" : "");
+    buf_free(&w.names);
+    arena_free(&mem);
 }
 
 /* ---- libraries ------------------------------------------------------------------------------------- */
@@ -475,6 +523,7 @@ static const struct check {
     { "certificates", false, look_certificates },
     { "graphviz", false, look_dot },
     { "bubblewrap", false, look_bubblewrap },
+    { "sandbox", false, look_sandbox },
     { "program", false, look_program },
     { "open files", false, look_files },
     { "terminal", false, look_terminal },

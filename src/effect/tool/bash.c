@@ -1,12 +1,10 @@
 /* bash.c - commands: those of the model, in a sandbox, and tools that are programs.
  *
  * Called by call.c through the entry of the tool, on the thread of the job, which waits for the process. */
-#define _GNU_SOURCE             /* environ */
 #include "effect/sandbox.h"
 #include "effect/tool/tool.h"
 #include "net/net.h"
 
-#include <strings.h>
 #include <unistd.h>
 
 enum {
@@ -14,42 +12,6 @@ enum {
     STDERR_BYTES = 2000,        /* of a tool that is a program, in its error */
     KEPT_BYTES = WHOLE_BYTES_MAX / 2 - 256  /* of the output's beginning, and of its end */
 };
-
-/* ---- the environment ------------------------------------------------------------------------------------ */
-
-/* Variables that a command of the model must not see: Pawl's own, and those that look like keys. */
-static bool withheld(const char *entry)
-{
-    static const char *const ends[] = { "API_KEY", "APIKEY", "TOKEN", "SECRET", "SECRET_KEY", "ACCESS_KEY", "PRIVATE_KEY", "PASSWORD", "PASSWD", "PASSPHRASE",
-                                        "CREDENTIALS" };
-    size_t n = strcspn(entry, "=");
-
-    if (strncmp(entry, "PAWL_", 5) == 0)
-        return true;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t m = strlen(ends[i]);
-
-        if (n >= m && strncasecmp(entry + n - m, ends[i], m) == 0 && (n == m || entry[n - m - 1] == '_'))
-            return true;
-    }
-    return false;
-}
-
-static char **env_of(arena *mem)
-{
-    size_t n = 0, at = 0;
-    char **out;
-
-    while (environ != NULL && environ[n] != NULL)
-        n++;
-    if ((out = arena_get(mem, (n + 1) * sizeof *out)) == NULL)
-        return NULL;
-    for (size_t i = 0; i < n; i++)
-        if (!withheld(environ[i]))
-            out[at++] = environ[i];
-    out[at] = NULL;
-    return out;
-}
 
 /* ---- the sandbox ------------------------------------------------------------------------------------------- */
 
@@ -63,43 +25,56 @@ static const sandbox_folder *folders_of(tool_call *c, const roots *r, size_t *n)
     return out;
 }
 
+/* For people: the command runs without a sandbox. */
+static pawl_code without(tool_call *c, sandbox_is is, const char *why)
+{
+    buf note;
+
+    buf_init(&note, &c->r->alloc);
+    if (is == SANDBOX_MISSING)
+        buf_text(&note, "it ran without a sandbox: bwrap is not here; install bubblewrap");
+    else
+        buf_fmt(&note, "it ran without a sandbox: none can be made here: %.300s", why);
+    if (!note.failed && note.size < sizeof c->note) {
+        text_plain(note.data, note.size);
+        memcpy(c->note, note.data, note.size);
+        c->note[note.size] = '\0';
+    }
+    buf_free(&note);
+    return c->note[0] != '\0' ? PAWL_OK : tool_nomem(c);
+}
+
+static pawl_code refused(tool_call *c, sandbox_is is, const char *why)
+{
+    static const char otherwise[] = "or let commands run without one (PAWL_SANDBOX=preferred)";
+
+    pawl_reply_untouched(c->r);
+    if (is == SANDBOX_MISSING)
+        return pawl_reply_fail(c->r, PAWL_DENIED, "%s: its commands run in a sandbox, and bwrap is not here: install bubblewrap, %s", c->job->effect,
+                               otherwise);
+    return pawl_reply_fail(c->r, PAWL_DENIED, "%s: its commands run in a sandbox, and none can be made here: %.160s; %s", c->job->effect, why, otherwise);
+}
+
 /* The words before the command; none without a sandbox. */
 static pawl_code sandbox_of(tool_call *c, const roots *r, sandbox *in)
 {
-    const char *off = pawl_value_string(pawl_value_get(c->job->args, "sandbox"));
     const bool plan = tool_in_plan(c->job);
-    const sandbox_kind kind = plan ? SANDBOX_READ_ONLY : SANDBOX_WORKSPACE;
+    sandbox_ask ask = { .kind = plan ? SANDBOX_READ_ONLY : SANDBOX_WORKSPACE, .hidden = c->sandbox };
     char why[SANDBOX_SAID_BYTES] = "";
-    sandbox_is is;
-    const sandbox_folder *folders;
     pawl_err err = {0};
-    size_t n = 0;
+    sandbox_is is;
     pawl_code rc;
 
-    *in = (sandbox){0};
-    if (!plan && off != NULL && strcmp(off, "off") == 0)
+    *in = (sandbox){ .inside = 0 };
+    if (!plan && c->sandbox->need == PAWL_SANDBOX_OFF)
         return PAWL_OK;
-    if ((is = sandbox_try(kind, why)) != SANDBOX_WORKS && plan)
+    if ((is = sandbox_try(ask.kind, why)) != SANDBOX_WORKS && plan)
         return sandbox_refuses(c->r, is, why);
-    if (is != SANDBOX_WORKS) {
-        buf note;
-
-        buf_init(&note, &c->r->alloc);
-        if (is == SANDBOX_MISSING)
-            buf_text(&note, "it ran without a sandbox: bwrap is not here; install bubblewrap");
-        else
-            buf_fmt(&note, "it ran without a sandbox: none can be made here: %.300s", why);
-        if (!note.failed && note.size < sizeof c->note) {
-            text_plain(note.data, note.size);
-            memcpy(c->note, note.data, note.size);
-            c->note[note.size] = '\0';
-        }
-        buf_free(&note);
-        return c->note[0] != '\0' ? PAWL_OK : tool_nomem(c);
-    }
-    if ((folders = folders_of(c, r, &n)) == NULL)
+    if (is != SANDBOX_WORKS)
+        return c->sandbox->need == PAWL_SANDBOX_REQUIRED ? refused(c, is, why) : without(c, is, why);
+    if ((ask.folders = folders_of(c, r, &ask.n)) == NULL)
         return tool_nomem(c);
-    if ((rc = sandbox_open(&c->mem, kind, folders, n, in, &err)) == PAWL_OK)
+    if ((rc = sandbox_open(&c->mem, &ask, in, &err)) == PAWL_OK)
         return PAWL_OK;
     pawl_reply_untouched(c->r);
     return pawl_reply_fail(c->r, rc, "%s: %s", c->job->effect, err.text);
@@ -126,6 +101,8 @@ static bool argv_make(tool_call *c, process *p, const sandbox *in)
     for (size_t i = 0; i < in->n; i++)
         p->argv[i] = arena_text(&c->mem, in->words[i]);
     p->third = in->inside;
+    p->groups = in->group.procs;
+    p->ngroups = in->group.n;
     for (size_t i = 0; i < 3; i++)
         p->argv[in->n + i] = arena_text(&c->mem, own[i]);
     return !c->mem.failed;
@@ -214,7 +191,7 @@ static pawl_code bash_in(tool_call *c, const roots *r, const sandbox *in)
     pawl_code rc;
 
     p.until_ms = job_until(c->job, limit_ms, &p.limit);
-    if ((p.envp = env_of(&c->mem)) == NULL || !argv_make(c, &p, in))
+    if ((p.envp = env_allowed(&c->mem, c->sandbox)) == NULL || !argv_make(c, &p, in))
         return tool_nomem(c);
     buf_init(&p.out, &c->r->alloc);
     buf_init(&p.err, &c->r->alloc);

@@ -19,6 +19,7 @@ struct pawl_tools {
     arena mem;                  /* for the contents of the entries */
     tool_entry **all;
     size_t n, cap;
+    pawl_sandbox sandbox;       /* its lists are in `mem` */
 };
 
 pawl_tools *pawl_tools_new(const pawl_alloc *alloc, pawl_err *err)
@@ -95,6 +96,7 @@ static tool_entry *entry_make(pawl_tools *t, const pawl_tool *tool, pawl_err *er
 
     if (e == NULL)
         return NULL;
+    e->sandbox = &t->sandbox;
     e->tool = *tool;
     e->tool.name = arena_text(&t->mem, tool->name);
     e->tool.rule = arena_text(&t->mem, tool->rule != NULL ? tool->rule : tool->name);
@@ -216,6 +218,45 @@ pawl_code pawl_tools_add_builtin(pawl_tools *t, const char *name, pawl_err *err)
     if (rc != PAWL_OK)
         t->n = before;
     return found ? rc : fail(err, PAWL_INVALID, "tool %.80s: none of that name comes with the library", name);
+}
+
+/* ---- the sandbox --------------------------------------------------------------------------------------- */
+
+static bool list_fine(const char *const *list, bool paths)
+{
+    for (size_t i = 0; list != NULL && list[i] != NULL; i++)
+        if (list[i][0] == '\0' || (paths && list[i][0] != '/'))
+            return false;
+    return true;
+}
+
+static const char *const *list_kept(arena *mem, const char *const *list)
+{
+    size_t n = 0;
+
+    while (list != NULL && list[n] != NULL)
+        n++;
+    return words_kept(mem, list, n);
+}
+
+pawl_code pawl_tools_sandbox(pawl_tools *t, const pawl_sandbox *s, pawl_err *err)
+{
+    pawl_sandbox kept = *s;
+
+    if (!list_fine(s->read, true) || !list_fine(s->write, true))
+        return fail(err, PAWL_INVALID, "sandbox: a path of `read` or `write` is not absolute");
+    if (!list_fine(s->env, false))
+        return fail(err, PAWL_INVALID, "sandbox: a variable of `env` has no name");
+    if ((unsigned)s->need > PAWL_SANDBOX_OFF)
+        return fail(err, PAWL_INVALID, "sandbox: %d is not a pawl_sandbox_need", (int)s->need);
+    t->mem.failed = false;
+    kept.read = list_kept(&t->mem, s->read);
+    kept.write = list_kept(&t->mem, s->write);
+    kept.env = list_kept(&t->mem, s->env);
+    if (t->mem.failed)
+        return fail(err, PAWL_NOMEM, "sandbox: no memory");
+    t->sandbox = kept;
+    return PAWL_OK;
 }
 
 /* ---- what is asked ------------------------------------------------------------------------------------- */

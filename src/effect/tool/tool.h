@@ -31,6 +31,7 @@ struct tool_call {
     const pawl_tool *tool;
     const pawl_value *input;    /* checked by the schema */
     const char *const *run;     /* words of a tool that is a program */
+    const pawl_sandbox *sandbox;        /* of the model's commands */
     const char *cwd;            /* absolute path of a folder */
     const reach_list *reach;         /* what no tool opens; of roots_open() */
     arena mem;
@@ -50,6 +51,7 @@ typedef struct tool_entry {
     void *arg;
     tool_fn *own;               /* one of ours */
     const char *const *run;     /* words of a program */
+    const pawl_sandbox *sandbox;        /* of its set */
     bool any_mode;              /* it checks the mode itself, because it runs the model's commands */
 } tool_entry;
 
