@@ -41,7 +41,9 @@ typedef struct session {
     const pawl_value *policy;   /* for a new run; NULL: no rules */
     bool only_look;             /* the verb changes nothing: a run under another machine can be shown, too */
     bool upgraded;              /* a finished run was adopted: its new file is stored with the event that reopens it */
-    bool took;                  /* of src/cli: the engine here took the first event of go() itself, so no other answer was first */
+    bool took;                  /* of src/cli: the engine here took the first event of go() itself */
+    uint64_t left_no;           /* of src/cli: the delivery that its last event became, for the process that drives the run; 0: none */
+    bool left_taken;            /* of src/cli: that process has taken it */
     bool hands_out;             /* only expressions are performed here */
     const char *evaluator;      /* the evaluator of expressions, part of the machine's hash */
     logging log;

@@ -37,13 +37,35 @@ pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pa
 {
     pawl_store *store = session_store(s);
     pawl_delivery d;
+    pawl_code rc;
     char id[64];
 
     if (!delivery_from_event(ev, &d))
         return fail(err, PAWL_INVALID, "%s: an event of kind %d cannot be delivered", run, (int)ev->kind);
     snprintf(id, sizeof id, "cli-%ld-%lld", (long)getpid(), (long long)store->verbs->now(store));
     d.id = id;
-    return answered_before(s, ev, store->verbs->deliver(store, run, &d, err), err);
+    rc = store->verbs->deliver(store, run, &d, err);
+    s->left_no = rc == PAWL_OK ? d.no : 0;
+    return answered_before(s, ev, rc, err);
+}
+
+typedef struct mailbox_look { uint64_t no; bool open; } mailbox_look;
+
+static bool see_delivery(void *ctx, const pawl_delivery *d)
+{
+    mailbox_look *l = ctx;
+
+    l->open = d->no == l->no;
+    return d->no < l->no;       /* the mailbox is in the order of the numbers */
+}
+
+bool delivery_is_open(session *s, const char *run, uint64_t no)
+{
+    pawl_store *store = session_store(s);
+    mailbox_look l = { .no = no };
+
+    (void)store->verbs->deliveries(store, run, see_delivery, &l, NULL);
+    return l.open;
 }
 
 pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err) { return session_tell_run(s, s->run, ev, err); }

@@ -31,12 +31,12 @@ bool go_said(session *s, const char *run, const char *given, said *out)
     return any && out->node != NULL;
 }
 
-void wait_for_write(pawl_store *store, uint64_t *seen)
+void wait_for_write(pawl_store *store, uint64_t *seen, int ms)
 {
     const uint64_t before = *seen;
 
-    for (int i = 0; i < TAKEN_MS / TAKEN_LOOK_MS && (i == 0 || *seen == before); i++) {
-        nanosleep(&(struct timespec){ .tv_nsec = TAKEN_LOOK_MS * 1000000L }, NULL);
+    for (int i = 0; i < ms / WRITE_LOOK_MS && (i == 0 || *seen == before); i++) {
+        nanosleep(&(struct timespec){ .tv_nsec = WRITE_LOOK_MS * 1000000L }, NULL);
         *seen = store->verbs->version(store);
     }
 }
@@ -51,8 +51,8 @@ bool said_soon(session *s, const char *id, said *out)
 
     asks_run_of(id, run);
     found = go_said(s, run, id, out);
-    for (int i = 0; i < TAKEN_LOOKS && !found; i++) {
-        wait_for_write(store, &seen);
+    for (int i = 0; i < SAID_LOOKS && !found; i++) {
+        wait_for_write(store, &seen, WRITE_MS);
         if (seen != looked || seen == 0)
             found = go_said(s, run, id, out);
         looked = seen;

@@ -36,6 +36,7 @@ pawl_code go_event(session *s, void *ctx, pawl_err *err)
     pawl_code rc = pawl_event_send(s->engine, s->run, ev, err);
 
     s->took = rc >= 0 && rc != PAWL_PENDING && rc != PAWL_IGNORED;
+    s->left_no = engine_left_no(s->engine);
     if (rc == PAWL_IGNORED)
         logging_say(&s->log, LOG_WARN, s->run, "ignored", pawl_event_kind_name(ev->kind));
     if (rc == PAWL_IGNORED && ev->kind == PAWL_EV_INPUT)
@@ -313,12 +314,15 @@ static int held(session *s, const pawl_err *err)
     return cli_fail(s->c, PAWL_HELD, &why);
 }
 
-/* The event is stored, and the process that drives the run has it. */
-static int say_stored(session *s, const char *who)
+/* Another process drives the run, and has the event or will take it. */
+static int say_left(session *s, const char *who)
 {
-    cli_note(s->c, "%s: stored; %s drives the run and continues with it", s->run, who);
+    if (s->left_taken)
+        cli_note(s->c, "%s: taken; %s drives the run and continues with it", s->run, who);
+    else
+        cli_note(s->c, "%s: stored; %s drives the run and has not taken it yet", s->run, who);
     if (s->c->json)
-        cli_json(s->c, value_pack(&s->c->mem, NULL, "{s:s,s:s}", "owner", who, "run", s->run));
+        cli_json(s->c, value_pack(&s->c->mem, NULL, "{s:s,s:s,s:b}", "owner", who, "run", s->run, "taken", s->left_taken));
     return EXIT_DONE;
 }
 
@@ -336,7 +340,7 @@ static int stands(session *s, pawl_code rc, const pawl_err *err)
     if (rc < 0)
         return cli_fail(s->c, rc, err);
     if (rc == PAWL_PENDING && go_stopped() == 0 && go_elsewhere(s, who))
-        return say_stored(s, who);
+        return say_left(s, who);
     if ((st = pawl_run_state(s->engine, s->run, &why)) == NULL)
         return cli_fail(s->c, why.code < 0 ? why.code : PAWL_IO, &why);
     if (pawl_state_next(st) == PAWL_HALTED)
@@ -363,43 +367,33 @@ static bool ask_on(session *s, pawl_code rc)
     return rc >= 0 && rc != PAWL_HALTED && go_stopped() == 0 && !(rc == PAWL_PENDING && go_elsewhere(s, NULL));
 }
 
-static bool see_left(void *ctx, const pawl_delivery *d)
-{
-    (void)d;
-    *(bool *)ctx = true;
-    return false;
-}
-
-static bool is_left(session *s)
-{
-    pawl_store *store = session_store(s);
-    bool any = false;
-
-    (void)store->verbs->deliveries(store, s->run, see_left, &any, NULL);
-    return any;
-}
-
-/* The event is a delivery for the process that drives the run; waits until that process, `who`, has taken it. If it released the run before, the run is
- * driven here. */
-static pawl_code left_to(session *s, char who[GO_WHO_BYTES], pawl_err *err)
+/* The event is a delivery to `run`, for the process that drives it, `who`. Waits until that process has taken it, in growing intervals. When the lease
+ * of the session's run is free, the run is driven here, and what that returned is returned. */
+static pawl_code left_to(session *s, const char *run, char who[GO_WHO_BYTES], pawl_err *err)
 {
     pawl_store *store = session_store(s);
     uint64_t seen = store->verbs->version(store), looked = 0;
+    int ms = WRITE_MS;
 
-    for (int i = 0; i < TAKEN_LOOKS && go_stopped() == 0; i++) {
+    for (int waited = 0; go_stopped() == 0; waited += ms, ms = ms < WRITE_MS_MAX ? 2 * ms : ms) {
         if (seen == 0 || seen != looked || *who == '\0' || owner_dead(who)) {  /* else nobody has written, and that process is alive */
-            pawl_code rc = go_elsewhere(s, who) ? PAWL_HELD : driven(s, go_on, NULL, err);
+            pawl_code rc;
 
+            s->left_taken = s->left_no == 0 || !delivery_is_open(s, run, s->left_no);
+            rc = go_elsewhere(s, who) ? PAWL_HELD : driven(s, go_on, NULL, err);
             if (rc != PAWL_HELD) {
+                s->left_taken = true;           /* by the holder before, or by the engine here */
                 *who = '\0';
                 return rc;
             }
             *err = (pawl_err){0};
-            if (*who != '\0' && !is_left(s))
+            if (*who != '\0' && s->left_taken)
                 break;
         }
+        if (waited >= TAKEN_MS_MAX)
+            break;
         looked = seen;
-        wait_for_write(store, &seen);
+        wait_for_write(store, &seen, ms);
     }
     if (go_stopped() != 0)
         *who = '\0';
@@ -413,7 +407,7 @@ static pawl_code sent(session *s, const pawl_event *ev, pawl_code rc, char who[G
     pawl_code on;
 
     if (rc == PAWL_PENDING)
-        return left_to(s, who, err);
+        return left_to(s, s->run, who, err);
     rc = answered_before(s, ev, rc, err);       /* not earlier: while the engine drives, the store handle is the engine's */
     if (rc != PAWL_CONFLICT || ev->kind != PAWL_EV_ANSWER || go_stopped() != 0)
         return rc;
@@ -425,19 +419,23 @@ static pawl_code sent(session *s, const pawl_event *ev, pawl_code rc, char who[G
 
 int go(session *s, go_fn *first, void *ctx)
 {
-    char who[GO_WHO_BYTES] = "";
+    char who[GO_WHO_BYTES] = "", child[RUN_ID_BYTES] = "";
     pawl_err err = {0};
     pawl_code rc;
     bool took;
     int code;
 
+    s->left_no = 0;
+    s->took = s->left_taken = false;
+    if (first == tell_child)
+        asks_run_of(((const pawl_event *)ctx)->id, child);
     go_signals(s->engine);
     rc = first == tell_child ? tell_child(s, ctx, &err) : driven(s, first, ctx, &err);
-    took = first == go_event && s->took;
+    took = s->took;
     if (first == go_event)
         rc = sent(s, ctx, rc, who, &err);
     else if (first == tell_child && rc == PAWL_HELD)
-        rc = left_to(s, who, &err);
+        rc = left_to(s, child, who, &err);
     while (*who == '\0' && ask_on(s, rc)) {
         pawl_err why = {0};
 
@@ -451,7 +449,7 @@ int go(session *s, go_fn *first, void *ctx)
             err = why;
         }
     }
-    code = *who != '\0' ? say_stored(s, who) : stands(s, rc, &err);
+    code = *who != '\0' ? say_left(s, who) : stands(s, rc, &err);
     s->took = took;
     go_signals(NULL);
     return code;
@@ -459,13 +457,19 @@ int go(session *s, go_fn *first, void *ctx)
 
 /* ---- delivered, not driven --------------------------------------------------------------------------------------------- */
 
-/* A run that has ended accepts no event, except that a failed one may be retried. */
-static int over_takes(session *s, pawl_state *st, pawl_event_kind kind)
+/* A run that has ended accepts no event, except that a failed one may be retried. Another answer may have ended it a moment ago: it is quoted (W3). */
+static int over_takes(session *s, pawl_state *st, const pawl_event *ev)
 {
+    const pawl_event_kind kind = ev->kind;
     pawl_status status = pawl_state_status(st);
     const char *is = pawl_status_name(status);
+    char run[RUN_ID_BYTES];
+    said before = {0};
     pawl_err err = {0};
 
+    asks_run_of(is_childs(s, ev) ? ev->id : s->run, run);
+    if (kind == PAWL_EV_ANSWER && ev->id != NULL && go_said(s, run, ev->id, &before))
+        return cli_fail(s->c, go_said_before(run, &before, &err), &err);
     if (kind == PAWL_EV_REOPEN && status == PAWL_FAILED)
         return EXIT_DONE;
     if (kind == PAWL_EV_REOPEN)
@@ -478,8 +482,9 @@ static int over_takes(session *s, pawl_state *st, pawl_event_kind kind)
     return cli_fail(s->c, PAWL_INVALID, &err);
 }
 
-int go_may_tell(session *s, pawl_event_kind kind)
+static int may_tell(session *s, const pawl_event *ev)
 {
+    const pawl_event_kind kind = ev->kind;
     pawl_err err = {0};
     pawl_state *st = pawl_run_state(s->engine, s->run, &err);
     bool drives = cli_given(s->c, "no-run") == NULL && kind != PAWL_EV_UPDATE;
@@ -487,13 +492,18 @@ int go_may_tell(session *s, pawl_event_kind kind)
     if (st == NULL)
         return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
     if (pawl_state_next(st) == PAWL_HALTED)
-        return over_takes(s, st, kind);
+        return over_takes(s, st, ev);
     if (kind == PAWL_EV_REOPEN) {
         fail(&err, PAWL_INVALID, "%s is %s: it has not failed; `pawl resume %s` continues it", s->run, pawl_status_name(pawl_state_status(st)),
              s->run);
         return cli_fail(s->c, PAWL_INVALID, &err);
     }
     return drives && kind != PAWL_EV_CANCEL && !go_elsewhere(s, NULL) ? go_mode(s, st) : EXIT_DONE;
+}
+
+int go_may_tell(session *s, pawl_event_kind kind)
+{
+    return may_tell(s, &(pawl_event){ .kind = kind });
 }
 
 static int leave(session *s, const pawl_event *ev)
@@ -509,29 +519,14 @@ static int leave(session *s, const pawl_event *ev)
     return EXIT_DONE;
 }
 
-/* The process that drives the run may have taken another answer before: then this one is not used, which is printed. */
-static int answer_taken(session *s, const pawl_event *ev)
-{
-    const pawl_value *mine = ev->value != NULL ? value_parse(&s->mem, ev->value, strlen(ev->value), "the answer", NULL) : NULL;
-    pawl_err err = {0};
-    said first = {0};
-
-    if (mine == NULL || !said_soon(s, ev->id, &first) || first.by == NULL || first.value == NULL ||
-        (strcmp(first.by, ev->by) == 0 && pawl_value_equal(first.value, mine)))
-        return EXIT_DONE;
-    (void)go_said_before(s->run, &first, &err);
-    return cli_fail(s->c, PAWL_CONFLICT, &err);
-}
-
 int go_tell(session *s, const pawl_event *ev)
 {
     pawl_event copy = *ev;
-    int code = go_may_tell(s, ev->kind);
+    int code = may_tell(s, ev);
 
     if (code != EXIT_DONE)
         return code;
     if (cli_given(s->c, "no-run") != NULL)
         return leave(s, ev);
-    code = go(s, is_childs(s, ev) ? tell_child : go_event, &copy);
-    return code == EXIT_DONE && ev->kind == PAWL_EV_ANSWER && ev->id != NULL && !s->took ? answer_taken(s, ev) : code;
+    return go(s, is_childs(s, ev) ? tell_child : go_event, &copy);
 }

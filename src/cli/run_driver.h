@@ -19,6 +19,8 @@ pawl_code go_event(session *s, void *ctx, pawl_err *err);
 int go_tell(session *s, const pawl_event *ev);
 pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err);    /* stores a delivery for the process that drives the run; durable */
 pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pawl_err *err);   /* the same for another run: a child */
+/* Whether the delivery `no` of `run` is in its mailbox. False: a process has taken it, and stored what it led to in the same transaction. */
+bool delivery_is_open(session *s, const char *run, uint64_t no);
 /* If `rc` is a conflict, replaces the error by one that names the author of the first answer. */
 pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err);
 /* Whether the run accepts an event of that kind now: EXIT_DONE, or the exit code after the reason was printed. */
@@ -46,13 +48,16 @@ const pawl_value *asks_json(arena *mem, const asks *all);
  * was answered before, and err has that answer. */
 pawl_code wait_find(session *s, const char *within, const char *given, ask *out, pawl_err *err);
 /* Another process drives the session's run now: who, in `who` (may be NULL). Not while this one does. */
-enum { GO_WHO_BYTES = 160, TAKEN_LOOKS = 25, TAKEN_MS = 20, TAKEN_LOOK_MS = 2 };     /* number of polls for a delivery to be taken, and their intervals */
+enum { GO_WHO_BYTES = 160 };
+/* Waiting for another process: the version of the store is read every WRITE_LOOK_MS, its tables after a change, else after WRITE_MS: SAID_LOOKS times for
+ * an answer; for a delivery in intervals that double up to WRITE_MS_MAX, TAKEN_MS_MAX in all. */
+enum { WRITE_LOOK_MS = 2, WRITE_MS = 20, SAID_LOOKS = 25, WRITE_MS_MAX = 160, TAKEN_MS_MAX = 3000 };
 bool go_elsewhere(session *s, char who[GO_WHO_BYTES]);
 /* The latest answer to a wait of `run` that `given` (an id, a node; NULL: any) names; lives as long as the session. False: there is none. */
 typedef struct said { const char *node, *by, *note; const pawl_value *value; } said;
 bool go_said(session *s, const char *run, const char *given, said *out);
-/* Waits until somebody has written to the store, or for TAKEN_MS; reads no table. `seen`: the data version, in and out. */
-void wait_for_write(pawl_store *store, uint64_t *seen);
+/* Waits until somebody has written to the store, or for `ms`; reads no table. `seen`: the data version, in and out. */
+void wait_for_write(pawl_store *store, uint64_t *seen, int ms);
 bool said_soon(session *s, const char *id, said *out);  /* the same for the wait `id`; waits shortly, because the answer may not be stored yet */
 pawl_code go_said_before(const char *run, const said *before, pawl_err *err);  /* PAWL_CONFLICT, with the earlier answer in err */
 /* ui/unknown_outcome.c: a wait that asks for the outcome of a command; how it is printed, and an answer converted to what the wait expects. */

@@ -250,7 +250,10 @@ static pawl_code deliver(pawl_engine *e, const char *run, const pawl_event *ev, 
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->deliver(e->store, run, &d, err);
     pthread_mutex_unlock(&e->lock);
-    return rc == PAWL_OK ? PAWL_PENDING : rc;
+    if (rc != PAWL_OK)
+        return rc;
+    e->left_no = d.no;
+    return PAWL_PENDING;
 }
 
 pawl_code pawl_event_send(pawl_engine *e, const char *run, const pawl_event *ev, pawl_err *err)
@@ -261,6 +264,7 @@ pawl_code pawl_event_send(pawl_engine *e, const char *run, const pawl_event *ev,
 
     if (rc != PAWL_OK)
         return rc;
+    e->left_no = 0;
     rc = drive(e, r, ev, &why);
     if (rc == PAWL_HELD && r->fence == 0)
         return deliver(e, run, ev, err);

@@ -80,6 +80,7 @@ struct pawl_engine {
     atomic_bool stopping;
     atomic_bool draining;       /* no attempt starts any more */
     atomic_bool abandoned;      /* also stop running attempts, without an outcome */
+    uint64_t left_no;           /* number of the delivery that the last pawl_event_send left for the holder of the run; 0: none */
     bool delivered;             /* this engine delivered to another run since the store was last asked for due runs */
     size_t tail_bytes_least;    /* a shorter tail needs no snapshot */
     size_t reply_bytes_max;

@@ -151,6 +151,35 @@ static session *session_of_top(cli_call *c, const char *given, char run[RUN_ID_B
     return cli_given(c, "file") == NULL ? session_of_top_in(c, store, run, code) : session_of_run_in(c, store, run, cli_given(c, "file"), code);
 }
 
+/* The engine here did not take the answer: its wait may have had another answer before, or have been closed. Then this one is not used, which is
+ * printed. */
+static int answer_used(session *s, const ask *of, const pawl_event *ev)
+{
+    const pawl_value *mine = ev->value != NULL ? value_parse(&s->mem, ev->value, strlen(ev->value), "the answer", NULL) : NULL;
+    pawl_err err = {0};
+    said first = {0};
+
+    if (mine == NULL || (of->w.kind != PAWL_WAIT_APPROVAL && of->w.kind != PAWL_WAIT_QUESTION))
+        return EXIT_DONE;
+    if (!go_said(s, of->run, ev->id, &first))
+        fail(&err, PAWL_CONFLICT, "%s: the answer came too late: its question was closed before; `pawl show %s` says what the run does now", of->run, of->run);
+    else if (first.by == NULL || first.value == NULL || (strcmp(first.by, ev->by) == 0 && pawl_value_equal(first.value, mine)))
+        return EXIT_DONE;
+    else
+        (void)go_said_before(of->run, &first, &err);
+    return cli_fail(s->c, PAWL_CONFLICT, &err);
+}
+
+static int answer_give(session *s, const ask *of, const pawl_event *ev)
+{
+    const int code = go_tell(s, ev);
+    int used = EXIT_DONE;
+
+    if (!s->took && (s->left_no == 0 || s->left_taken) && (code == EXIT_DONE || code == EXIT_WAITS))
+        used = answer_used(s, of, ev);
+    return used == EXIT_DONE ? code : used;
+}
+
 static int answer_found(session *s, const ask *of, const char *text, const char *value)
 {
     cli_call *c = s->c;
@@ -173,7 +202,7 @@ static int answer_found(session *s, const ask *of, const char *text, const char 
         if (value == NULL || edits)
             ev.value = json.data;
         if (!yes || (code = always_wanted(s, of)) == EXIT_DONE)
-            code = yes && cli_given(c, "always") != NULL && is_agents(s, of) ? let_in(s) : go_tell(s, &ev);
+            code = yes && cli_given(c, "always") != NULL && is_agents(s, of) ? let_in(s) : answer_give(s, of, &ev);
     }
     buf_free(&json);
     return code;

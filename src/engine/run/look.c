@@ -48,6 +48,8 @@ uint64_t run_next_seq(pawl_engine *e, const char *run)
     return r->seq + 1;
 }
 
+uint64_t engine_left_no(const pawl_engine *e) { return e->left_no; }
+
 /* Keeps the head of a run whose state is cached without a lease. */
 static void head_seen(cached_run *r, const pawl_head *head, uint64_t version)
 {

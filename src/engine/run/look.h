@@ -18,5 +18,7 @@ void run_look_by(pawl_engine *e, const char *run, const run_seen *seen);
 bool run_is_free(pawl_engine *e, const char *run);
 /* The number of the run's next entry, when no process has written since the last look and no task record follows the newest entry. 0: unknown. */
 uint64_t run_next_seq(pawl_engine *e, const char *run);
+/* The number of the delivery that the last pawl_event_send left for another engine, which has the run; 0: it left none. */
+uint64_t engine_left_no(const pawl_engine *e);
 
 #endif
