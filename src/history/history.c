@@ -3,6 +3,7 @@
  * Owns nothing between two calls. Called by the program, the host and tests, on their thread, with a store of that thread; no lock. Each call reads the
  * journal completely or from the requested entry, and changes nothing. */
 #include "history/history.h"
+#include "history/index_check.h"
 #include "kernel/journal/replay.h"
 
 /* ---- looking back ------------------------------------------------------------------------------ */
@@ -118,6 +119,8 @@ pawl_code pawl_history_verify(pawl_store *s, const pawl_machine *m, const char *
     if ((rc == PAWL_OK || rc == PAWL_CONFLICT) &&
         (snapshot = snapshot_check(s, run, (pawl_bytes){ text.data, text.size }, base_seq, &c.v.seq, &why)) != PAWL_OK)
         rc = fail(err, snapshot, "%s", why.text);
+    else if (rc == PAWL_OK && (rc = index_check(s, run, &why)) != PAWL_OK)
+        fail(err, rc, "%s", why.text);
     *v = c.v;
     buf_free(&c.says);
     buf_free(&text);

@@ -4,6 +4,7 @@
 #include "agent/agent.h"
 #include "host/open_questions.h"
 #include "host/host.h"
+#include "history/index_check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -152,12 +153,12 @@ static pawl_code waits_look(pawl_handle *a, pawl_store *s, meaning *m, pawl_err 
         asks_run_of(m->want, of);
         if (strcmp(of, a->id) != 0 && is_above(s, a->id, of) && (m->run = arena_text(&m->mem, of)) == NULL)
             return PAWL_OK;
-        return s->verbs->waits(s, m->run, see_wait, m, err);
+        return waits_checked(s, m->run, see_wait, m, err);
     }
-    if ((rc = s->verbs->waits(s, a->id, see_wait, m, err)) != PAWL_OK || (rc = asks_read(s, &m->mem, a->id, &all, err)) != PAWL_OK)
+    if ((rc = waits_checked(s, a->id, see_wait, m, err)) != PAWL_OK || (rc = asks_read(s, &m->mem, a->id, &all, err)) != PAWL_OK)
         return rc;
     for (size_t i = 0; i < all.nchildren && rc == PAWL_OK; i++)
-        if ((rc = s->verbs->waits(s, all.children[i].run, see_wait, m, err)) == PAWL_GONE)
+        if ((rc = waits_checked(s, all.children[i].run, see_wait, m, err)) == PAWL_GONE)
             rc = PAWL_OK;       /* it will start soon */
     return rc;
 }

@@ -104,13 +104,19 @@ static pawl_code children_read(question_reader *r, pawl_state *st, pawl_step *st
 
 static pawl_code waits_read(question_reader *r, const char *run, const char *of, pawl_state *st, pawl_step *step)
 {
-    const size_t n = pawl_state_waits(st);
-    pawl_code rc = PAWL_OK;
+    const size_t n = pawl_state_waits(st), before = r->out->n;
+    wait_list open = {0};
+    pawl_code rc = n > 0 ? waits_open(st, r->mem, &open) : PAWL_OK;
     pawl_wait w;
 
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
         if ((rc = pawl_state_wait(st, i, step, &w, r->err)) == PAWL_OK)
             ask_add(r, run, of, n, st, &w);
+    for (size_t i = before, k = 0; i < r->out->n; i++) {
+        while (k < open.n && strcmp(open.all[k].id, r->out->all[i].w.id) != 0)
+            k++;
+        r->out->all[i].spec = k < open.n ? open.all[k].spec : (pawl_bytes){ "", 0 };    /* both are in the order of the state */
+    }
     return rc;
 }
 

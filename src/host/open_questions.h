@@ -13,6 +13,7 @@ typedef struct ask {            /* an open wait */
     const char *call;           /* the tool call of its parent that started it; NULL: not started by a tool call, or the run itself */
     size_t open;                /* number of open waits of `run` */
     pawl_wait w;
+    pawl_bytes spec;            /* the SPEC that its entry asked, to be compared with the store's row */
 } ask;
 
 typedef struct ask_child { const char *run, *call; } ask_child;

@@ -5,6 +5,7 @@
 #include "app/settings.h"
 #include "cli/verbs.h"
 #include "cli/ui/view.h"
+#include "history/index_check.h"
 #include "net/net.h"
 #include "policy/gate.h"
 
@@ -219,7 +220,8 @@ static int answer_wait(cli_call *c, const char *given, const char *which, const 
 
     if ((s = session_of_top(c, given, run, &code)) == NULL)
         return code;
-    if (wait_find(s, run, which, &of, &err) != PAWL_OK) {
+    if (wait_find(s, run, which, &of, &err) != PAWL_OK ||
+        wait_check(session_store(s), of.run, &(pawl_waiting){ .id = of.w.id, .spec = of.spec, .asked_ms = of.w.asked_ms }, &err) != PAWL_OK) {
         code = cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
     } else if (value != NULL && of.w.kind != kind && kind != 0) {
         fail(&err, PAWL_INVALID, of.w.kind == PAWL_WAIT_INPUT ? "%s waits%s%s for input, and not for a yes or a no: pawl send %s TEXT"

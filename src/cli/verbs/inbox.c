@@ -1,9 +1,11 @@
 /* inbox.c - `pawl inbox`: the open waits of all runs, each with the command that answers it.
  *
- * Called by main.c on the main thread. Owns nothing that outlives the call. The waits come from the index of the store. */
+ * Called by main.c on the main thread. Owns nothing that outlives the call. The waits come from the index of the store, each compared
+ * with the entry that asked it (K11). */
 #include "host/open_questions.h"
 #include "cli/verbs.h"
 #include "cli/ui/format.h"
+#include "history/index_check.h"
 #include "pawl/policy.h"
 
 #include <stdlib.h>
@@ -328,13 +330,16 @@ static int inbox_run(cli_call *c)
     int code = EXIT_USAGE;
     pawl_store *s;
     pawl_code rc;
+    bool good;
 
     if (!cli_number(c, "limit", 1, INBOX_LIMIT_MAX, INBOX_LIMIT, &limit) || (s = cli_store_of(c, NULL, NULL, &code)) == NULL)
         return code;
     in.limit = (size_t)limit;
     in.idle = cli_given(c, "all") != NULL;
     now_ms = s->verbs->now(s);
-    rc = s->verbs->waits(s, NULL, see, &in, &err);
+    rc = waits_checked(s, NULL, see, &in, &err);
+    if ((good = rc != PAWL_CORRUPT) == false)   /* the other waits are listed, and then the error */
+        rc = PAWL_OK;
     if (in.n > 1)
         qsort(in.all, in.n, sizeof *in.all, by_deadline);
     about_find(&in, s);
@@ -348,7 +353,11 @@ static int inbox_run(cli_call *c)
     in.n = in.n < in.limit ? in.n : in.limit;
     if (rc != PAWL_OK)
         return cli_fail(c, rc, &err);
-    return (c->json ? json_out(&in) : people_out(&in, now_ms)) ? EXIT_DONE : EXIT_FAILED;
+    if (!(c->json ? json_out(&in) : people_out(&in, now_ms)))
+        return EXIT_FAILED;
+    if (!good)
+        cli_note(c, "%s", err.text);
+    return good ? EXIT_DONE : EXIT_FAILED;
 }
 
 static const cli_option options[] = {

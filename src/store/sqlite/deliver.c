@@ -140,6 +140,15 @@ pawl_code sqlite_deliver(pawl_store *st, const char *run, pawl_delivery *d, pawl
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+static bool is_as_delivered(sqlite_store *s, sqlite3_stmt *q, const pawl_delivery *d)
+{
+    const pawl_bytes stored = sql_get_bytes(q, 11);
+    hash digest;
+
+    store_delivery_hash(d, &digest);
+    return s->rc != SQLITE_OK || (stored.size == HASH_BYTES && memcmp(stored.data, digest.b, HASH_BYTES) == 0);
+}
+
 pawl_code sqlite_deliveries(pawl_store *st, const char *run, pawl_delivery_fn *fn, void *ctx, pawl_err *err)
 {
     sqlite_store *s = sqlite_of(st);
@@ -163,11 +172,15 @@ pawl_code sqlite_deliveries(pawl_store *st, const char *run, pawl_delivery_fn *f
             .at_ms = sql_get_int(q, 10),
         };
 
+        if (s->rc == SQLITE_OK && !is_as_delivered(s, q, &d)) {
+            rc = fail(err, PAWL_CORRUPT, "%s: delivery %s does not match its digest: it was changed in the store, and is not taken", run, d.id);
+            break;
+        }
         if (s->rc != SQLITE_OK || !fn(ctx, &d))
             break;
     }
     sql_end(q);
-    return read_end(s, PAWL_OK, err);
+    return read_end(s, rc, err);
 }
 
 pawl_code sqlite_waits(pawl_store *st, const char *run, pawl_waiting_fn *fn, void *ctx, pawl_err *err)

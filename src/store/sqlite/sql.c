@@ -94,7 +94,7 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_DELIVERY_ADD] = "INSERT INTO deliveries(run,id,kind,name,outcome,value,upd,by,note,trace,at_ms,digest)"
                          " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)",
     [SQL_WAIT_DELIVERED] = "UPDATE waits SET delivery=?2 WHERE no=?1",
-    [SQL_DELIVERIES] = "SELECT no,id,kind,name,outcome,value,upd,by,note,trace,at_ms FROM deliveries"
+    [SQL_DELIVERIES] = "SELECT no,id,kind,name,outcome,value,upd,by,note,trace,at_ms,digest FROM deliveries"
                        " WHERE run=?1 AND taken=0 ORDER BY no",
     [SQL_WAITS] = "SELECT r.id,w.id,w.spec,w.asked_ms,w.delivery IS NOT NULL FROM waits w CROSS JOIN runs r ON r.no=w.run"
                   " WHERE r.space=?1 AND w.run=?2 AND w.over=0 ORDER BY w.no",
