@@ -53,7 +53,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_history_diff(pawl_store *s, const char *a,
 /* ---- verification (K5, F5) --------------------------------------------------------------------------- */
 
 /* Folds the whole journal and feeds every event to `m` again, as pawl_verify, whose codes it returns; `m` NULL: only folds (v->folded counts all).
- * PAWL_CORRUPT also when entries are missing, or the snapshot, an open wait, the head or the mailbox is damaged or differs from the journal. PAWL_GONE: no such run, or an erased body. */
+ * PAWL_CORRUPT also when entries are missing, or the snapshot, an open wait, the head or the mailbox is damaged or differs from the journal. PAWL_GONE:
+ * no such run, or an erased body. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_history_verify(pawl_store *s, const pawl_machine *m, const char *run, pawl_verdict *v, pawl_err *err);
 
 typedef struct pawl_divergence {    /* lent for the call */

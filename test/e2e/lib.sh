@@ -31,6 +31,7 @@ export HOME=$tmp/home XDG_CONFIG_HOME=$tmp/home/.config TZ=UTC LC_ALL=C TERM=dum
 passed=0 failed=0 skipped=0     # tests
 test_name='' test_failed=0 test_skipped='' tests=0
 out='' err='' code=0
+me=$(id -un 2>/dev/null) || me="uid $(id -u)"      # whom the journal names
 cc=$(command -v "${CC:-cc}" || command -v gcc || command -v clang)     # may be none
 
 end_test() {

@@ -21,7 +21,7 @@ static char *json_of(arena *mem, const pawl_value *v)
 
 static bool event_of(cli_call *c, const pawl_value *v, pawl_event *ev, pawl_err *err)
 {
-    static const char *const names[] = { "kind", "id", "name", "by", "note", "value", "update", "outcome", "time_ms" };
+    static const char *const names[] = { "kind", "id", "name", "note", "value", "update", "outcome", "time_ms" };
     const char *kind = pawl_value_string(pawl_value_get(v, "kind")), *outcome = pawl_value_string(pawl_value_get(v, "outcome"));
     pawl_iter it = pawl_iter_of(v);
     const pawl_value *key;
@@ -32,10 +32,12 @@ static bool event_of(cli_call *c, const pawl_value *v, pawl_event *ev, pawl_err 
         while (key != NULL && i < sizeof names / sizeof *names && strcmp(names[i], pawl_value_string(key)) != 0)
             i++;
         if (i == sizeof names / sizeof *names)
-            fail(err, PAWL_INVALID, "--event: unknown member \"%s\"", key != NULL ? pawl_value_string(key) : "");
+            fail(err, PAWL_INVALID, strcmp(key != NULL ? pawl_value_string(key) : "", "by") == 0
+                     ? "--event: leave out \"%s\": the journal has the user that the system knows; a server says it through the library"
+                     : "--event: unknown member \"%s\"", key != NULL ? pawl_value_string(key) : "");
     }
     *ev = (pawl_event){ .id = pawl_value_string(pawl_value_get(v, "id")), .name = pawl_value_string(pawl_value_get(v, "name")),
-                        .by = pawl_value_string(pawl_value_get(v, "by")), .note = pawl_value_string(pawl_value_get(v, "note")),
+                        .by = go_who(), .note = pawl_value_string(pawl_value_get(v, "note")),
                         .value = json_of(&c->mem, pawl_value_get(v, "value")), .update = json_of(&c->mem, pawl_value_get(v, "update")),
                         .time_ms = pawl_value_int(pawl_value_get(v, "time_ms")) };
     for (int k = PAWL_EV_START; kind != NULL && k <= PAWL_EV_REOPEN; k++)
