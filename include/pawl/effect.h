@@ -5,7 +5,7 @@
 #ifndef PAWL_EFFECT_H
 #define PAWL_EFFECT_H
 
-#include "pawl/base.h"
+#include "pawl/policy.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,6 +72,9 @@ struct pawl_job {
     bool alone;                   /* called on the driving thread with no other command open: answering later saves no thread, and costs a hand-over */
     /* For pawl_job_say alone: takes a delta where `say` is that of whoever made the job, and else returns PAWL_PENDING. May be NULL. */
     pawl_code (*delta)(const pawl_job *job, const pawl_delta *delta);
+    /* The rules in the channel "@policy" of the run when this attempt begins, as long as the job: a handler that opens files decides by them on what it
+     * has opened (P8). NULL: there are none. */
+    const pawl_policy *policy;
 };
 
 /* Emits a piece of the output of a model or a tool, as say() does: not journaled, a heartbeat, on any thread; copied. It stays bytes until a reader asks

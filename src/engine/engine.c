@@ -101,6 +101,7 @@ void pawl_engine_free(pawl_engine *e)
         mem_free(&alloc, h, sizeof *h + strlen(h->name) + 1);
     }
     cached_runs_end(e);
+    run_rules_free(e);
     completions_end(e);
     ring_end(e);
     backlog_free(e);

@@ -27,7 +27,7 @@ typedef struct pool pool;
 typedef struct completions completions;
 typedef struct lease_renewal lease_renewal;
 
-enum { RUN_SLOTS_FIRST = 1024, RELEASED_MAX = 256, STRAYS_MAX = 64 };
+enum { RUN_SLOTS_FIRST = 1024, RELEASED_MAX = 256, STRAYS_MAX = 64, RULES_KEPT = 16 };
 
 struct pawl_engine {
     pawl_alloc alloc;
@@ -44,6 +44,8 @@ struct pawl_engine {
     pawl_step *step, *look;     /* `step`: for feeding events; `look`: for reading states and entries */
     pawl_step *lent;            /* has lent arguments of a command while `look` is used for another purpose */
     handler *handlers;
+    struct run_rules *rules[RULES_KEPT];    /* compiled policies of runs; a ring */
+    size_t rules_next;
     cached_run **runs;          /* by the hash of their ids, in chains: `run_slots` is a power of two, and grows with `nruns` */
     size_t run_slots, nruns;
     cached_run *released[RELEASED_MAX];     /* a ring: the oldest is freed when a new one needs its place */
@@ -115,6 +117,8 @@ void blobs_stored(pawl_engine *e, cached_run *r);
 void blobs_drop(pawl_engine *e, cached_run *r);
 void blobs_free(pawl_engine *e, cached_run *r);
 pawl_code loader_blob(void *ctx, const char *digest, pawl_bytes *bytes, pawl_err *err);     /* ctx: the cached_run */
+
+void run_rules_free(pawl_engine *e);    /* run_rules.c: after all entries */
 
 /* rate_limit.c: how many commands of an effect run at a time */
 void budgets_grant(pawl_engine *e, int64_t now);        /* gives free places to waiting entries */

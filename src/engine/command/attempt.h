@@ -30,6 +30,11 @@ void attempt_limits_check(pawl_engine *e, outbox_entry *entry, int64_t now);
 void outbox_watch(pawl_engine *e, cached_run *r, int64_t now);  /* stops attempts that have exceeded a limit */
 bool entry_retry(const pawl_engine *e, outbox_entry *entry, int64_t now);       /* true: the entry waits for another attempt */
 
+/* ---- run_rules.c ------------------------------------------------------------------------------------------------- */
+
+pawl_code entry_rules_look(pawl_engine *e, outbox_entry *entry, pawl_err *err);         /* sets the job's policy to the current rules of its run. PAWL_NOMEM */
+void entry_rules_drop(pawl_engine *e, outbox_entry *entry);
+
 /* ---- attempt.c --------------------------------------------------------------------------------------------------- */
 
 void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now);   /* ENTRY_LEAVING to ENTRY_RUNNING */

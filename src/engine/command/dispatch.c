@@ -84,7 +84,7 @@ static pawl_code entries_to_pool(pawl_engine *e, cached_run *r, bool all, bool *
             break;
         }
         room -= room > 0;
-        if ((rc = args_copy(e, granted, err)) != PAWL_OK)
+        if ((rc = args_copy(e, granted, err)) != PAWL_OK || (rc = entry_rules_look(e, granted, err)) != PAWL_OK)
             break;
         entry_move(granted, ENTRY_LEAVING);
     }
@@ -105,6 +105,10 @@ static pawl_code entry_perform(pawl_engine *e, cached_run *r, outbox_entry *entr
 
     if (rc != PAWL_OK)
         return rc;
+    if ((rc = entry_rules_look(e, entry, err)) != PAWL_OK) {
+        args_return(entry);
+        return rc;
+    }
     entry_move(entry, ENTRY_LEAVING);
     if ((rc = counts_store(e, r, now, err)) != PAWL_OK) {
         args_return(entry);

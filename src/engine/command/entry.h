@@ -112,6 +112,7 @@ struct outbox_entry {
     void *copied;               /* the block of arguments that were in the state; NULL: there is none */
     size_t copied_bytes;
     pawl_job job;
+    struct run_rules *rules;    /* has job.policy; NULL: none */
     pawl_limits limits;
     pawl_reply reply;
     pawl_code rc;

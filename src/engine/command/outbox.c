@@ -19,6 +19,7 @@ void entry_free(pawl_engine *e, outbox_entry *entry)
     buf_free(&entry->cost.usage);
     buf_free(&entry->output);
     args_drop(entry);
+    entry_rules_drop(e, entry);
     arena_free(&entry->mem);
     mem_free(&e->alloc, entry, sizeof *entry);
 }
