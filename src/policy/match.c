@@ -174,8 +174,9 @@ bool rule_for(const policy_rule *r, const policy_call *c)
         return r->bash == c->command && (r->bash || strcmp(r->tool, t) == 0);
     case SCOPE_EDITS:
         return c->edits || (!c->command && c->q->cls == PAWL_EDIT);
-    case SCOPE_READS:
-        return c->reads || (!c->command && c->q->cls == PAWL_READ && c->has_path);
+    case SCOPE_READS:           /* what may not be read may not be edited either: an edit shows what was there, or takes it away */
+        return c->reads || (!c->command && c->q->cls == PAWL_READ && c->has_path) ||
+               (r->on_edits && (c->edits || (!c->command && c->q->cls == PAWL_EDIT)));
     case SCOPE_AGENT:
         return strcmp(t, "Agent") == 0 || strcmp(t, "Task") == 0;
     case SCOPE_SERVER:

@@ -330,8 +330,9 @@ bool rule_compile(policy_rule *r, const pawl_policy *p, arena *mem, pawl_err *er
 
     if (good) {
         r->bash = strcmp(r->tool, "Bash") == 0;
-        r->on_edits = paths && (r->scope == SCOPE_EDITS || (r->scope == SCOPE_NAME && strcmp(r->tool, "Write") == 0));
         r->on_reads = paths && r->scope == SCOPE_READS;
+        r->on_edits = paths && (r->scope == SCOPE_EDITS || (r->scope == SCOPE_NAME && strcmp(r->tool, "Write") == 0) ||
+                                (r->on_reads && r->spec == SPEC_PATH && r->info.behavior == PAWL_DENY));
     }
     return good;
 }

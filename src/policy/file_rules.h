@@ -1,0 +1,22 @@
+/* file_rules.h - the deny rules about one file, by its true path: for what opens files, after the call was decided by the path as it is written (P8).
+ *
+ * Pure, any thread. */
+#ifndef POLICY_FILE_RULES_H
+#define POLICY_FILE_RULES_H
+
+#include "pawl/policy.h"
+
+typedef struct file_use {       /* what is done with the file, as in a call */
+    const char *tool;           /* as in rules: "Read" */
+    pawl_permission cls;
+    int64_t time_ms;            /* now */
+} file_use;
+
+/* The text of the first deny rule about paths that fits the absolute path `at`; NULL: none does. `p` may be NULL. */
+const char *file_rule_denies(const pawl_policy *p, const file_use *u, const char *at);
+
+/* Calls `fn` with a path for each deny rule about paths: what the rule fits is that path, or lies below it. `fn` returns false to stop. */
+typedef bool file_place_fn(void *ctx, const char *path);
+void file_rule_places(const pawl_policy *p, const file_use *u, file_place_fn *fn, void *ctx);
+
+#endif
