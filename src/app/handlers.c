@@ -5,6 +5,7 @@
  * keep a copy of the job and of its arguments (E17), as command_run, http_request and pawl_effect_llm do; for any other it sets `later` to NULL. */
 #include "app/session.h"
 #include "effect/agent_effects.h"
+#include "effect/command_rules.h"
 #include "effect/effect.h"
 #include "effect/sandbox.h"
 #include "file/read.h"
@@ -68,8 +69,23 @@ static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effe
     return rc;
 }
 
+/* As it was decided: a text for a shell, or words. */
+static const pawl_value *decided_on(const pawl_value *run)
+{
+    const char *program = pawl_value_string(pawl_value_at(run, 0)), *option = pawl_value_string(pawl_value_at(run, 1));
+    const bool shell = program != NULL && strcmp(program, "sh") == 0 && option != NULL && strcmp(option, "-c") == 0;
+
+    return shell && pawl_value_at(run, 2) != NULL ? pawl_value_at(run, 2) : run;
+}
+
 static pawl_code run_command(const pawl_job *job, pawl_reply *reply, void *arg)
 {
+    char why[COMMAND_WHY_BYTES];
+
+    if (command_denied(job, decided_on(pawl_value_get(job->args, "run")), pawl_value_string(pawl_value_get(job->args, "cwd")), why)) {
+        pawl_reply_untouched(reply);
+        return pawl_reply_fail(reply, PAWL_DENIED, "%s: %s", job->effect, why);
+    }
     return command(job, reply, arg);
 }
 

@@ -6,6 +6,7 @@
 #include "effect/effect.h"
 #include "effect/resolve_links.h"
 #include "effect/sandbox.h"
+#include "net/net.h"
 #include "pawl/policy.h"
 
 /* The names of secret variables that the hook's `env` lists; NULL: no memory. */
@@ -53,8 +54,14 @@ pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     return rc;
 }
 
+static bool stops(void *ctx)
+{
+    return job_canceled(ctx);
+}
+
 pawl_code effect_links(const pawl_job *job, pawl_reply *reply, void *arg)
 {
+    const link_rules rules = { .policy = job->policy, .time_ms = epoch_ms(), .stop = stops, .ctx = (void *)(uintptr_t)job };
     const pawl_value *out;
     pawl_err err = {0};
     pawl_code rc;
@@ -64,7 +71,7 @@ pawl_code effect_links(const pawl_job *job, pawl_reply *reply, void *arg)
     (void)arg;
     arena_init(&mem, NULL, 4096);
     buf_init(&b, NULL);
-    if ((out = links_of(&mem, pawl_value_string(pawl_value_get(job->args, "cwd")), pawl_value_get(job->args, "paths"), &err)) != NULL)
+    if ((out = links_of(&mem, pawl_value_string(pawl_value_get(job->args, "cwd")), pawl_value_get(job->args, "paths"), &rules, &err)) != NULL)
         canon(&b, out);
     buf_char(&b, '\0');
     if (out == NULL)

@@ -3,6 +3,7 @@
  * Called by app/handlers.c for the effect `links`, on any thread. Reads the file system, owns nothing. */
 #define _XOPEN_SOURCE 700       /* realpath, readlink */
 #include "effect/resolve_links.h"
+#include "effect/hard_links.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 enum {
     LINKS_IN_A_ROW = 40,        /* as in the kernel */
-    FOLDERS_MAX = 64            /* that one command may go to */
+    FOLDERS_MAX = 256           /* that one command may go to */
 };
 
 /* Replaces `whole` by the target of the link. False: it is not a link, or the target is too long. */
@@ -69,6 +70,10 @@ typedef struct linking {
     const char *folders[FOLDERS_MAX];   /* into which a `cd` may lead, without links; the first is cwd */
     size_t nfolders;
     bool full;                  /* there are more */
+    const link_rules *rules;    /* NULL: no rules, and no name but the path matters */
+    denied_files *denied[2];    /* for what may not be read, and not be edited; NULL: not looked for yet */
+    const char *unknown;        /* a file with several names, of which it is not known whether a rule denies one; NULL: none */
+    bool up;                    /* a path has .. in it: by that it may lead out of a folder that is not made yet */
     const pawl_value *out;
 } linking;
 
@@ -95,8 +100,7 @@ static bool made_absolute(const linking *k, const char *folder, const char *path
     return n >= 0 && n < PATH_MAX;
 }
 
-/* Without //, . and .., as src/policy reads an absolute path. */
-static void plainly(const char *from, char out[PATH_MAX])
+void path_plainly(const char *from, char *out)
 {
     size_t n = 0;
 
@@ -118,46 +122,86 @@ static void plainly(const char *from, char out[PATH_MAX])
     out[n] = '\0';
 }
 
+/* Another name of the file, which a deny rule fits; NULL: none. What may not be read comes first, since it may not be edited either. */
+static const char *denied_name(linking *k, const char *path)
+{
+    static const struct { const char *tool; pawl_permission cls; } uses[] = { { "Read", PAWL_READ }, { "Edit", PAWL_EDIT } };
+    const char *twin = NULL;
+    struct stat st;
+
+    if (k->rules == NULL || k->rules->policy == NULL || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink < 2)
+        return NULL;
+    for (size_t i = 0; i < 2 && twin == NULL; i++) {
+        const file_use u = { uses[i].tool, uses[i].cls, k->rules->time_ms };
+
+        if (k->denied[i] == NULL && (k->denied[i] = denied_files_find(k->mem, k->rules->policy, &u, k->rules->stop, k->rules->ctx)) == NULL)
+            return NULL;
+        twin = denied_files_twin(k->denied[i], &st);
+        if (twin == NULL && denied_files_cut(k->denied[i]))
+            k->unknown = arena_text(k->mem, path);
+    }
+    return twin;
+}
+
 /* `key`: how the path is called in the answer; NULL: by its absolute path, and only where it leads elsewhere. */
 static void path_look(linking *k, const char *folder, const char *path, const char *key)
 {
     char whole[PATH_MAX], plain[PATH_MAX + 1];
     const pawl_value *led;
-    const char *to;
+    const char *to, *same;
     bool absolute, linked;
 
     if (!made_absolute(k, folder, path, whole))
         return;
-    plainly(whole, plain);
+    path_plainly(whole, plain);
     absolute = *whole == '/';
-    if ((to = leads_to(k->mem, whole)) == NULL)
+    if ((to = leads_to(k->mem, whole)) != NULL && absolute && strstr(to, "/..") != NULL && strlen(to) < PATH_MAX) {
+        path_plainly(to, whole);        /* its .. leave a folder that is not there yet */
+        to = leads_to(k->mem, whole);
+    }
+    if (to == NULL)
         return;
     linked = absolute && strcmp(to, plain) != 0;
-    if (!linked && (key == NULL || strcmp(to, key) == 0))
+    same = denied_name(k, to);
+    if (!linked && same == NULL && (key == NULL || strcmp(to, key) == 0))
         return;
-    led = linked ? value_pack(k->mem, NULL, "{s:s}", "to", to) : value_string(k->mem, to, strlen(to));
+    if (!linked && same == NULL)
+        led = value_string(k->mem, to, strlen(to));
+    else
+        led = linked ? value_pack(k->mem, NULL, "{s:s}", "to", to) : value_pack(k->mem, NULL, "{}");
+    if (same != NULL)
+        led = value_with(k->mem, led, "same", value_string(k->mem, same, strlen(same)));
     k->out = value_with(k->mem, k->out, key != NULL ? key : plain, led);
 }
 
 /* ---- folders into which a command may go ------------------------------------------------------------------------ */
 
-static void folder_note(linking *k, const char *folder, const char *path)
+static void folder_add(linking *k, const char *path)
 {
-    char whole[PATH_MAX];
-    struct stat st;
-    char *real;
-
-    if (!made_absolute(k, folder, path, whole) || stat(whole, &st) != 0 || !S_ISDIR(st.st_mode) || (real = realpath(whole, NULL)) == NULL)
-        return;
     for (size_t i = 0; i < k->nfolders; i++)
-        if (strcmp(k->folders[i], real) == 0) {
-            free(real);
+        if (strcmp(k->folders[i], path) == 0)
             return;
-        }
     k->full = k->full || k->nfolders == FOLDERS_MAX;
     if (!k->full)
-        k->folders[k->nfolders++] = arena_text(k->mem, real);
-    free(real);
+        k->folders[k->nfolders++] = arena_text(k->mem, path);
+}
+
+static void folder_note(linking *k, size_t from, const char *path)
+{
+    char whole[PATH_MAX], plain[PATH_MAX + 1], *real;
+    struct stat st;
+
+    if (!made_absolute(k, k->folders[from], path, whole))
+        return;
+    if (stat(whole, &st) == 0) {
+        if (S_ISDIR(st.st_mode) && (real = realpath(whole, NULL)) != NULL) {
+            folder_add(k, real);
+            free(real);
+        }
+    } else if (k->up && from == 0) {
+        path_plainly(whole, plain);
+        folder_add(k, plain);
+    }
 }
 
 /* The command is not read here: any folder that it names may be one that it goes to. */
@@ -170,7 +214,7 @@ static void folders_find(linking *k, const pawl_value *paths)
 
         while ((one = pawl_iter_next(&it, NULL)) != NULL)
             if (pawl_value_string(one) != NULL)
-                folder_note(k, k->folders[i], pawl_value_string(one));
+                folder_note(k, i, pawl_value_string(one));
     }
 }
 
@@ -187,24 +231,29 @@ static void folders_look(linking *k, const pawl_value *paths)
     }
 }
 
-const pawl_value *links_of(arena *mem, const char *cwd, const pawl_value *paths, pawl_err *err)
+const pawl_value *links_of(arena *mem, const char *cwd, const pawl_value *paths, const link_rules *rules, pawl_err *err)
 {
-    linking k = { .mem = mem, .home = getenv("HOME"), .out = value_pack(mem, NULL, "{}") };
+    linking k = { .mem = mem, .rules = rules, .home = getenv("HOME"), .out = value_pack(mem, NULL, "{}") };
     pawl_iter it = pawl_iter_of(paths);
     const pawl_value *one;
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_string(one) != NULL)
+        if (pawl_value_string(one) != NULL) {
             path_look(&k, cwd, pawl_value_string(one), pawl_value_string(one));
+            k.up = k.up || strstr(pawl_value_string(one), "..") != NULL;
+        }
     if (cwd != NULL && *cwd == '/' && pawl_value_size(paths) > 1) {
         k.folders[k.nfolders++] = cwd;
         folders_find(&k, paths);
         folders_look(&k, paths);
     }
-    if (!mem->failed && !k.full)
+    if (!mem->failed && !k.full && k.unknown == NULL)
         return k.out;
     if (mem->failed)
         fail(err, PAWL_NOMEM, "links: no memory");
+    else if (k.unknown != NULL)
+        fail(err, PAWL_EFFECT, "links: %.200s has several names, and there are too many names below the places of the deny rules to look for them "
+                               "(DENIED_SEEN_MAX, %d)", k.unknown, DENIED_SEEN_MAX);
     else
         fail(err, PAWL_EFFECT, "links: the command names more than %d folders, into which it may go (FOLDERS_MAX)", FOLDERS_MAX);
     return NULL;

@@ -489,6 +489,21 @@ pawl_code gate_leave(tool_gate *g, bool failed, const pawl_value **result, pawl_
     return PAWL_OK;
 }
 
+/* The target of the path of a tool, as it was decided on: its handler compares it with what it opens (P8). In the answers of older programs links are texts;
+ * then it is left out, as they did. NULL: it has no links, or it is a command. */
+static const char *led_to(const tool_gate *g)
+{
+    const pawl_request q = request_of(g);
+    policy_call c;
+
+    if (g->tool == NULL || q.links == NULL || strcmp(g->tool, "Bash") == 0)
+        return NULL;
+    call_read(&c, g->policy, &q);
+    if (!c.has_path || !c.at.given.sure || !c.at.linked || pawl_value_type(pawl_value_get(q.links, c.at.given.text)) != PAWL_TYPE_OBJECT)
+        return NULL;
+    return arena_text(g->mem, c.at.real.text);
+}
+
 const pawl_value *gate_decision(const tool_gate *g)
 {
     const pawl_decision *d = &g->decided;
@@ -504,7 +519,7 @@ const pawl_value *gate_decision(const tool_gate *g)
         v = text_with(mem, v, "policy", pawl_policy_digest(g->policy));
     if (g->said.open)
         v = text_with(mem, v, "failed_open", g->said.reason);
-    return v;
+    return text_with(mem, v, "leads_to", led_to(g));
 }
 
 /* ---- life cycle hooks of an agent ------------------------------------------------------------------------------- */

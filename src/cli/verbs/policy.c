@@ -119,7 +119,7 @@ static const pawl_value *links_here(cli_call *c, const pawl_policy *p, const paw
     naming n = { &c->mem, value_pack(&c->mem, NULL, "[]") };
 
     pawl_policy_paths(p, q, see_path, &n);
-    return n.list == NULL ? NULL : links_of(&c->mem, folder_here(c), n.list, NULL);
+    return n.list == NULL ? NULL : links_of(&c->mem, folder_here(c), n.list, &(link_rules){ .policy = p, .time_ms = q->time_ms }, NULL);
 }
 
 /* ---- why ------------------------------------------------------------------------------------------------------------ */

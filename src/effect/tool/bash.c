@@ -1,6 +1,7 @@
 /* bash.c - commands: those of the model, in a sandbox, and tools that are programs.
  *
  * Called by call.c through the entry of the tool, on the thread of the job, which waits for the process. */
+#include "effect/command_rules.h"
 #include "effect/sandbox.h"
 #include "effect/tool/tool.h"
 #include "net/net.h"
@@ -209,10 +210,13 @@ static pawl_code bash_in(tool_call *c, const roots *r, const sandbox *in)
 
 pawl_code tool_bash(tool_call *c)
 {
+    char why[COMMAND_WHY_BYTES];
     roots *r;
     pawl_code rc = PAWL_OK;
     sandbox in;
 
+    if (command_denied(c->job, pawl_value_get(c->input, "command"), c->cwd, why))
+        return tool_error(c, "Permission denied: %s", why);
     if ((r = roots_open(c, &rc)) == NULL)
         return rc;
     if ((rc = sandbox_of(c, r, &in)) == PAWL_OK)

@@ -22,7 +22,7 @@ static bool take(void *ctx, const walked *w)
     globbing *g = ctx;
     void *all = g->all;
 
-    if (!pattern_fits(&g->p, w->path))
+    if (!pattern_fits(&g->p, w->path) || opened_hides(g->c, w->whole, -1, NULL))
         return true;
     if (g->n == KEPT_MAX) {
         g->full = true;
@@ -64,6 +64,7 @@ static pawl_code tell(globbing *g, const walk *w, const file_place *at, const ro
         buf_text(out, "(no file fits)\n");
     if (g->n > FOUND_MAX)
         buf_fmt(out, "[truncated: %d of %s%zu files are shown]\n", FOUND_MAX, g->full ? "more than " : "", g->n);
+    opened_hidden_put(g->c);
     if (w->cut != NULL)
         buf_fmt(out, "[not all was looked at: %s; give a narrower path]\n", w->cut);
     return tool_text(g->c, CUT_END, false);
@@ -89,6 +90,7 @@ pawl_code tool_glob(tool_call *c)
     roots *r;
     walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GLOB_MS };
     pawl_code rc = PAWL_OK;
+    bool told = false;
     file_place p;
 
     if (g == NULL)
@@ -102,7 +104,7 @@ pawl_code tool_glob(tool_call *c)
         if (place_seek(c, r, path != NULL ? path : ".", MISSING_IS_ERROR, &p, &rc)) {
             if (!S_ISDIR(p.st.st_mode))
                 rc = tool_error(c, "Invalid arguments: %s: it is no folder", path);
-            else if ((rc = walk_below(&w, &p)) == PAWL_OK)
+            else if ((rc = walk_below(&w, &p, path != NULL ? path : ".", &told)) == PAWL_OK && !told)
                 rc = g->nomem ? tool_nomem(c) : tell(g, &w, &p, r);
         }
         place_free(&p);

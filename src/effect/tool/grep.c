@@ -240,7 +240,7 @@ static bool take(void *ctx, const walked *w)
     fd = openat(w->dir, w->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return true;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !reach_forbids(g->c->reach, w->dir, w->name, &st))
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !reach_forbids(g->c->reach, w->dir, w->name, &st) && !opened_hides(g->c, w->whole, fd, &st))
         on = search(g, fd, w->path);
     close(fd);
     return on;
@@ -256,6 +256,7 @@ static pawl_code tell(grep *g)
         buf_text(out, "(no line fits)\n");
     if (g->more)
         buf_fmt(out, "[truncated: %lld %s are shown, and there are more]\n", (long long)g->found, g->mode == MODE_CONTENT ? "lines" : "files");
+    opened_hidden_put(g->c);
     if (g->w->cut != NULL)
         buf_fmt(out, "[not all was looked at: %s; give a narrower path or a glob]\n", g->w->cut);
     return tool_text(g->c, CUT_END, false);
@@ -300,11 +301,13 @@ static pawl_code prepare(grep *g, bool *told)
 static pawl_code search_all(grep *g, const char *path)
 {
     pawl_code rc = PAWL_OK;
+    bool told = false;
     struct stat st;
     int fd;
 
     if (S_ISDIR(g->from->st.st_mode)) {
-        rc = walk_below(g->w, g->from);
+        if ((rc = walk_below(g->w, g->from, path != NULL ? path : ".", &told)) == PAWL_OK && told)
+            return rc;
     } else {
         if ((fd = place_read(g->c, g->from, path, &st, &rc)) < 0)
             return rc;

@@ -258,6 +258,7 @@ pawl_code tool_list(tool_call *c)
     pawl_code rc = PAWL_OK;
     roots *r;
     DIR *dir = NULL;
+    struct stat st;
     file_place p;
     int fd;
 
@@ -266,7 +267,9 @@ pawl_code tool_list(tool_call *c)
         return rc;
     if (place_seek(c, r, path, MISSING_IS_ERROR, &p, &rc)) {
         fd = openat(p.dir, p.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0 || (dir = fdopendir(fd)) == NULL) {
+        if (fd >= 0 && !place_allowed(c, &p, path, fd, fstat(fd, &st) == 0 ? &st : NULL, &rc)) {
+            close(fd);
+        } else if (fd < 0 || (dir = fdopendir(fd)) == NULL) {
             rc = tool_error(c, errno == ENOTDIR ? "Invalid arguments: %s: it is no folder" : "IO error: %s: it cannot be read", path);
             if (fd >= 0)
                 close(fd);

@@ -3,6 +3,7 @@
 #define EFFECT_TOOL_TOOL_H
 
 #include "effect/effect.h"
+#include "effect/hard_links.h"
 #include "effect/reach.h"
 #include "pawl/tool.h"
 
@@ -34,6 +35,8 @@ struct tool_call {
     const pawl_sandbox *sandbox;        /* of the model's commands */
     const char *cwd;            /* absolute path of a folder */
     const reach_list *reach;         /* what no tool opens; of roots_open() */
+    const denied_files *denied; /* of opened.c; NULL: not looked for yet */
+    size_t hidden;              /* files and folders that a search left out, since a rule denies them */
     arena mem;
     buf out;                    /* the content that is being made */
     char note[512];             /* for people; "": none */
@@ -88,6 +91,7 @@ typedef struct roots { root all[ROOTS_MAX]; size_t n; } roots;
 
 /* Where a path leads: a name in a folder of the workspace, not a link. */
 typedef struct file_place {
+    const root *root;
     int dir;                    /* closed by place_free() */
     char name[NAME_BYTES];      /* "." for the root itself */
     char path[TOOL_PATH_BYTES]; /* absolute, without links */
@@ -103,6 +107,8 @@ void roots_close(roots *r);
 /* Find `path` (relative to the first root), resolving each link within the roots. False: the reply has the error: outside, missing, too long. */
 bool place_seek(tool_call *c, const roots *r, const char *path, if_missing missing, file_place *p, pawl_code *rc);
 void place_free(file_place *p);
+/* Whether the rules allow to use it, opened as `fd` (-1: it is about to be written). False: the reply has the error. */
+bool place_allowed(tool_call *c, const file_place *p, const char *path, int fd, const struct stat *st, pawl_code *rc);
 /* Open the file at a place for reading; -1: the reply has the error. A regular file only, so it never blocks on a writer. */
 int place_read(tool_call *c, const file_place *p, const char *path, struct stat *st, pawl_code *rc);
 /* Replace its content by `data`, completely or not at all, and never through a link. An existing file keeps its mode. */
@@ -113,11 +119,35 @@ bool place_load(tool_call *c, const file_place *p, const char *path, size_t most
 /* Append the path of `more` below a place (NULL: of the place itself) as the tools accept it: relative to the workspace, or absolute. */
 void place_put(buf *out, const roots *r, const file_place *p, const char *more);
 
+/* ---- opened.c: the rules about what was opened (P8) ---------------------------------------------------------- */
+
+typedef struct opened_file {         /* opened, or about to be written */
+    const root *root;
+    const char *path;           /* absolute, without links */
+    const char *asked;          /* as it is written in the call */
+    int dir, fd;                /* the folder that contains it, and itself; -1: not open */
+    const char *name;           /* in `dir` */
+    const struct stat *st;      /* NULL: it does not exist */
+} opened_file;
+/* Whether the tool may use it. False: the reply has the error. */
+bool opened_allowed(tool_call *c, const opened_file *o, pawl_code *rc);
+/* Whether a search leaves out what it found at this absolute path, and counts it. `fd`: -1 as long as it is not opened. */
+bool opened_hides(tool_call *c, const char *path, int fd, const struct stat *st);
+void opened_hidden_put(tool_call *c);   /* appends how many were left out, if any */
+bool fd_path(int fd, char out[TOOL_PATH_BYTES]);       /* the path of an open file or folder now; false: it is not to be had */
+
+/* ---- open_beneath.c: the kernel finds a path ---------------------------------------------------------------- */
+
+/* Finds what exists at `path` below a root, with links followed within it. False: not found by it, which says nothing. */
+bool beneath_seek(const root *top, const char *path, file_place *p);
+extern bool seek_by_walk_only;  /* as on a kernel without openat2; set by tests alone, before any call */
+
 /* ---- walk.c: all files below a folder --------------------------------------------------------------------- */
 
 typedef struct walked {
     int dir;                    /* the folder that contains it */
     const char *name, *path;    /* `path` relative to the start of the walk, without "./" */
+    const char *whole;          /* absolute */
     const struct stat *st;      /* never of a link */
 } walked;
 /* Called for regular files, folder by folder in the order of names; .git and links are not entered. False: stop. */
@@ -132,8 +162,8 @@ typedef struct walk {
     bool deep;                  /* some folders are nested too deeply and were skipped; the rest was searched */
     const char *cut;            /* why the walk is incomplete: too deep, too many, too late; NULL: it is complete */
 } walk;
-/* PAWL_OK, also if cut short; or the code of tool_stop. */
-pawl_code walk_below(walk *w, const file_place *from);
+/* PAWL_OK, also if cut short; or the code of tool_stop. `asked`: the folder as it is written; *told: the reply has an error already. */
+pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *told);
 
 /* ---- pattern.c: globs: pure --------------------------------------------------------------------------------- */
 

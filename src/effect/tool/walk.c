@@ -17,7 +17,8 @@ enum {
 
 typedef struct step {
     walk *w;
-    char path[TOOL_PATH_BYTES];
+    char path[TOOL_PATH_BYTES]; /* absolute; from `begin` on relative to the start */
+    size_t begin;
     pawl_code rc;
 } step;
 
@@ -73,14 +74,13 @@ static void one(step *s, int fd, const char *name, size_t size, unsigned depth)
 
     if (size + n + 2 > sizeof s->path || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || reach_forbids(s->w->c->reach, fd, name, &st))
         return;
-    if (size > 0)
-        s->path[size++] = '/';
+    s->path[size++] = '/';
     memcpy(s->path + size, name, n + 1);
     if (S_ISREG(st.st_mode)) {
-        const walked w = { .dir = fd, .name = name, .path = s->path, .st = &st };
+        const walked w = { .dir = fd, .name = name, .path = s->path + s->begin, .whole = s->path, .st = &st };
 
         s->w->done = !s->w->fn(s->w->ctx, &w);
-    } else if (S_ISDIR(st.st_mode)) {
+    } else if (S_ISDIR(st.st_mode) && !opened_hides(s->w->c, s->path, -1, NULL)) {
         if (depth == DEPTH_OF_FOLDERS)
             s->w->deep = true;
         else if ((next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
@@ -108,19 +108,33 @@ static void folder(step *s, int fd, size_t size, unsigned depth)
     closedir(dir);
 }
 
-pawl_code walk_below(walk *w, const file_place *from)
+pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *told)
 {
     step *s = arena_zero(&w->c->mem, sizeof *s);
+    const size_t n = strcmp(from->path, "/") == 0 ? 0 : strlen(from->path);
+    struct stat st;
     int fd;
+
+    *told = false;
 
     if (s == NULL)
         return tool_nomem(w->c);
     s->w = w;
+    memcpy(s->path, from->path, n);
+    s->begin = n + 1;
     fd = openat(from->dir, from->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0 || fstat(fd, &st) != 0) {
         w->cut = "the folder cannot be read";
-    else
-        folder(s, fd, 0, 1);
+    } else if (!place_allowed(w->c, from, asked, fd, &st, &s->rc)) {
+        *told = true;
+        close(fd);
+        return s->rc;
+    } else {
+        folder(s, fd, n, 1);
+        fd = -1;
+    }
+    if (fd >= 0)
+        close(fd);
     if (w->cut == NULL && w->deep)
         w->cut = "there are folders that are too deep";
     return s->rc;

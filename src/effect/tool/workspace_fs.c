@@ -4,6 +4,7 @@
  * Called by the tools, on the thread of the job. No name that could be a link is opened: a link is read, and its target walked. A target, or `..`, that
  * leaves the root is looked up among the roots by its text, like any absolute path. */
 #define _GNU_SOURCE             /* O_PATH */
+#include "effect/resolve_links.h"
 #include "effect/tool/tool.h"
 #include "net/net.h"
 
@@ -18,6 +19,8 @@
 #else
 #define O_STEP O_RDONLY
 #endif
+
+#define OUT_OF_REACH "Permission denied: %s: stores and settings of Pawl are out of reach for tools"
 
 enum { TRIES_MAX = 100 };       /* tries to find a free name for a temporary file */
 
@@ -307,6 +310,7 @@ static went arrived(walk_way *w, const char *name, file_place *p, pawl_code *rc)
     p->path[path.size] = '\0';
     buf_free(&path);
     memcpy(p->name, name, strlen(name) + 1);
+    p->root = w->root;
     p->dir = w->fd;
     w->fd = -1;
     return WENT_HOME;
@@ -331,8 +335,21 @@ static bool reaches(tool_call *c, int dir, const char *name, const struct stat *
 {
     if (!reach_forbids(c->reach, dir, name, st))
         return true;
-    *rc = tool_error(c, "Permission denied: %s: stores and settings of Pawl are out of reach for tools", path);
+    *rc = tool_error(c, OUT_OF_REACH, path);
     return false;
+}
+
+/* Whether the rules allow the file for which a folder is about to be made. */
+static bool may_make(const walk_way *w, const char *name, pawl_code *rc)
+{
+    char whole[TOOL_PATH_BYTES], path[TOOL_PATH_BYTES];
+
+    if (snprintf(whole, sizeof whole, "%s/%s/%s/%s", w->root->real, w->at, name, w->rest) >= (int)sizeof whole) {
+        (void)wrong(w, rc, "Invalid arguments", ": the path is too long");
+        return false;
+    }
+    path_plainly(whole, path);
+    return opened_allowed(w->c, &(opened_file){ .root = w->root, .path = path, .asked = w->asked, .dir = -1, .fd = -1, .name = name }, rc);
 }
 
 static went step(walk_way *w, file_place *p, pawl_code *rc)
@@ -363,6 +380,8 @@ static went step(walk_way *w, file_place *p, pawl_code *rc)
         p->there = false;
         if (last)
             return w->rest[0] == '/' ? wrong(w, rc, "Invalid arguments", ": a file does not end in /") : arrived(w, name, p, rc);
+        if (!may_make(w, name, rc))
+            return WENT_WRONG;
         if (mkdirat(w->fd, name, 0777) != 0 && errno != EEXIST)
             return wrong_errno(w, rc);
         return into(w, name, rc);
@@ -379,11 +398,31 @@ static went step(walk_way *w, file_place *p, pawl_code *rc)
     return arrived(w, name, p, rc);
 }
 
+/* By the kernel. *rc: the code to return where the reply has the error. */
+static went seek_beneath(tool_call *c, const roots *r, const char *path, file_place *p, pawl_code *rc)
+{
+    const char *rest = path;
+    const root *in = *path == '/' ? root_of(r, path, &rest) : &r->all[0];
+    char folder[TOOL_PATH_BYTES];
+
+    if (in == NULL || !beneath_seek(in, past(rest), p))
+        return WENT_ON;
+    snprintf(folder, sizeof folder, "%.*s", strcmp(p->name, ".") == 0 ? (int)strlen(p->path) : (int)(strrchr(p->path, '/') - p->path), p->path);
+    if (!reach_encloses(c->reach, folder) && !reach_forbids(c->reach, p->dir, p->name, &p->st))
+        return WENT_HOME;
+    *rc = tool_error(c, OUT_OF_REACH, path);
+    return WENT_WRONG;
+}
+
 bool place_seek(tool_call *c, const roots *r, const char *path, if_missing missing, file_place *p, pawl_code *rc)
 {
     walk_way w = { .c = c, .r = r, .asked = path, .missing = missing, .fd = -1, .root = &r->all[0] };
     went how;
 
+    *p = (file_place){ .dir = -1 };
+    if (strlen(path) + 2 <= sizeof w.rest && (how = seek_beneath(c, r, path, p, rc)) != WENT_ON)
+        return how == WENT_HOME;
+    place_free(p);
     *p = (file_place){ .dir = -1 };
     if (strlen(path) + 2 > sizeof w.rest) {
         *rc = tool_error(c, "Invalid arguments: the path is over %d bytes", TOOL_PATH_BYTES);
@@ -430,6 +469,11 @@ static bool regular(tool_call *c, const char *path, mode_t mode, pawl_code *rc)
     return false;
 }
 
+bool place_allowed(tool_call *c, const file_place *p, const char *path, int fd, const struct stat *st, pawl_code *rc)
+{
+    return opened_allowed(c, &(opened_file){ .root = p->root, .path = p->path, .asked = path, .dir = p->dir, .fd = fd, .name = p->name, .st = st }, rc);
+}
+
 int place_read(tool_call *c, const file_place *p, const char *path, struct stat *st, pawl_code *rc)
 {
     int fd;
@@ -438,7 +482,7 @@ int place_read(tool_call *c, const file_place *p, const char *path, struct stat 
         return -1;
     if ((fd = openat(p->dir, p->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) < 0 || fstat(fd, st) != 0)
         told_errno(c, path, rc);
-    else if (regular(c, path, st->st_mode, rc) && reaches(c, p->dir, p->name, st, path, rc))
+    else if (regular(c, path, st->st_mode, rc) && reaches(c, p->dir, p->name, st, path, rc) && place_allowed(c, p, path, fd, st, rc))
         return fd;
     if (fd >= 0)
         close(fd);
@@ -526,6 +570,8 @@ bool place_write(tool_call *c, const file_place *p, const char *path, const char
     int fd, why;
 
     if (p->there && !regular(c, path, p->st.st_mode, rc))
+        return false;
+    if (!place_allowed(c, p, path, -1, p->there ? &p->st : NULL, rc))
         return false;
     if (p->there && !writable(p))
         return told_errno(c, path, rc);

@@ -1,0 +1,70 @@
+/* command_rules.c - see command_rules.h.
+ *
+ * Called by the handlers of commands, on any thread, just before the program starts. The decision in the journal was made on the links that were there
+ * then; the folder of a node was known by its text alone. What the program itself opens, nobody sees here: that is for its sandbox. */
+#include "effect/command_rules.h"
+#include "effect/resolve_links.h"
+#include "net/net.h"
+
+enum { PATHS_MAX = 4096 };      /* more than that is denied */
+
+typedef struct path_list { arena *mem; const pawl_value *all; size_t n; } path_list;
+
+static bool see_path(void *ctx, const char *path)
+{
+    path_list *l = ctx;
+
+    if (l->n++ == PATHS_MAX)
+        return false;
+    l->all = value_push(l->mem, l->all, value_string(l->mem, path, strlen(path)));
+    return l->all != NULL;
+}
+
+static bool stops(void *ctx)
+{
+    return job_canceled(ctx);
+}
+
+static bool say(char why[COMMAND_WHY_BYTES], const char *text)
+{
+    snprintf(why, COMMAND_WHY_BYTES, "%s", text);
+    return true;
+}
+
+static bool denied(const pawl_job *job, const pawl_value *command, const char *cwd, arena *mem, char why[COMMAND_WHY_BYTES])
+{
+    const char *behavior = pawl_value_string(pawl_value_get(pawl_value_get(job->args, "decision"), "behavior"));
+    const link_rules rules = { .policy = job->policy, .time_ms = epoch_ms(), .stop = stops, .ctx = (void *)(uintptr_t)job };
+    pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC, .mode = pawl_mode_named(job->mode), .node = true, .cwd = cwd, .time_ms = epoch_ms() };
+    path_list l = { .mem = mem, .all = value_pack(mem, NULL, "[]") };
+    pawl_err err = {0};
+    pawl_decision d;
+
+    if ((q.args = value_pack(mem, NULL, "{s:v}", "command", command)) == NULL || l.all == NULL)
+        return say(why, "no memory to decide on it");
+    pawl_policy_paths(job->policy, &q, see_path, &l);
+    if (l.all == NULL || l.n > PATHS_MAX)
+        return say(why, "it names more paths than are looked up");
+    if (l.n > 0 && (q.links = links_of(mem, cwd, l.all, &rules, &err)) == NULL)
+        return say(why, err.text);
+    pawl_decide_first(job->policy, &q, &d);
+    if (d.behavior == PAWL_DENY)
+        return say(why, d.reason);
+    if (behavior == NULL || strcmp(behavior, pawl_behavior_name(PAWL_ALLOW)) != 0)
+        return false;
+    pawl_decide(job->policy, &q, &d);
+    return d.behavior == PAWL_ASK && d.ground == PAWL_BY_ASK_RULE && say(why, d.reason);
+}
+
+bool command_denied(const pawl_job *job, const pawl_value *command, const char *cwd, char why[COMMAND_WHY_BYTES])
+{
+    bool is;
+    arena mem;
+
+    if (job->policy == NULL)
+        return false;
+    arena_init(&mem, NULL, 4096);
+    is = denied(job, command, cwd, &mem, why);
+    arena_free(&mem);
+    return is;
+}

@@ -1,0 +1,22 @@
+/* hard_links.h - the other names of a file: whether a deny rule fits one of them (P8). */
+#ifndef EFFECT_HARD_LINKS_H
+#define EFFECT_HARD_LINKS_H
+
+#include "json/json.h"
+#include "policy/file_rules.h"
+
+#include <sys/stat.h>
+
+enum { DENIED_SEEN_MAX = 1000000 };     /* names that are looked at below the places of the rules */
+
+/* The files that a deny rule fits. */
+typedef struct denied_files denied_files;
+typedef bool denied_stop_fn(void *ctx);         /* true: stop looking */
+/* Looks below the places that the rules name, no further. In `mem`, which holds the result; NULL: no memory. `stop` may be NULL. */
+denied_files *denied_files_find(arena *mem, const pawl_policy *p, const file_use *u, denied_stop_fn *stop, void *ctx);
+/* The name by which a rule fits this file; NULL: none was found. */
+const char *denied_files_twin(const denied_files *d, const struct stat *st);
+/* Not all names could be looked at, so that no twin found means nothing. */
+bool denied_files_cut(const denied_files *d);
+
+#endif
