@@ -418,7 +418,7 @@ static bool say_question(const cli_call *c, const pawl_wait *w, const char *no)
     buf_fmt(&out, "\n%s", bold);
     wrapped(&out, text.data, text.size, 4, columns);
     buf_text(&out, plain);
-    words_about(&out, w->about, "    ", columns > 24 ? columns - 24 : columns);
+    words_about(&out, w->about, "    ");
     say_options(&out, w, columns);
     say_terms(&out, w, columns);
     say_ways(&out, w, no, columns);

@@ -276,30 +276,6 @@ static const pawl_value *input_shown(const pawl_value *input)
 
 void words_input(buf *out, const pawl_value *input) { words_prompt(out, input_shown(input)); }
 
-void words_about(buf *out, const pawl_value *about, const char *indent, size_t columns)
-{
-    const pawl_value *input = pawl_value_get(about, "input");
-    const char *tool = pawl_value_string(pawl_value_get(about, "tool"));
-
-    if (tool == NULL)
-        return;
-    buf_text(out, indent);
-    cli_clean(out, tool, strlen(tool));
-    buf_text(out, ": ");
-    if (input == NULL)
-        buf_text(out, "more than is shown");
-    else
-        cli_short(out, input_shown(input), columns);
-    buf_char(out, '\n');
-    if (pawl_value_get(about, "again") != NULL)
-        buf_fmt(out, "%sagain: the rules have changed since the last yes\n", indent);
-    if (pawl_value_get(about, "with") == NULL || pawl_value_get(about, "ground") == NULL)   /* the author of a gate's prompt has said what matters */
-        return;
-    buf_fmt(out, "%swith: ", indent);
-    cli_short(out, pawl_value_get(about, "with"), columns);
-    buf_char(out, '\n');
-}
-
 static void question(buf *out, const pawl_value *one, bool only, const char *indent, size_t columns)
 {
     pawl_iter it = pawl_iter_of(pawl_value_get(one, "options"));

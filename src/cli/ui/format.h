@@ -31,8 +31,8 @@ void words_schema(buf *out, const pawl_value *schema);
 
 /* The input of a tool call in short: its command or its file; else all of it. */
 void words_input(buf *out, const pawl_value *input);
-/* The call that an approval is about, in one line: "Bash: git push"; nothing if there is none. */
-void words_about(buf *out, const pawl_value *about, const char *indent, size_t columns);
+/* call_shown.c: the whole call that an approval is about: "Bash: git push", and below it what else belongs to it; nothing if there is none. */
+void words_about(buf *out, const pawl_value *about, const char *indent);
 /* The questions of an agent, one a line, with the answers that it offers; nothing if there are none. */
 void words_questions(buf *out, const pawl_value *about, const char *indent, size_t columns);
 

@@ -94,7 +94,7 @@ static void say_wait(const session *s, const pawl_wait *w, const char *run, bool
     buf_text(&b, "\n");
     if (w->prompt != NULL && !doubt_is(w))
         put_prompt(&b, w->prompt);
-    words_about(&b, w->about, "    ", PROMPT_COLUMNS);
+    words_about(&b, w->about, "    ");
     words_questions(&b, w->about, "    ", PROMPT_COLUMNS);
     for (size_t i = 0; i < pawl_value_size(w->options); i++)
         put_option(&b, i + 1, pawl_value_at(w->options, i));

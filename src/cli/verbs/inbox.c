@@ -254,7 +254,7 @@ static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_
             cli_short(out, prompt, columns);
         buf_char(out, '\n');
     }
-    words_about(out, pawl_value_get(it->spec, "about"), "  ", columns);
+    words_about(out, pawl_value_get(it->spec, "about"), "  ");
     words_questions(out, pawl_value_get(it->spec, "about"), "  ", columns);
     options_out(out, pawl_value_get(it->spec, "options"), columns);
     buf_word(out, "  ");
