@@ -239,7 +239,7 @@ typedef struct pawl_store_verbs {
 
     /* One look instead of two: head, with load or read. Returns what these return. May be NULL: then the three are called one after another. */
     pawl_code (*look)(pawl_store *s, const char *run, pawl_look *look, pawl_err *err);
-    /* The absolute path of the store's file, lent with the handle: tools of agents never open it (P9). NULL: there is none. May be NULL. */
+    /* The absolute path of the file, lent with the handle: tools of agents never open it (P9). NULL: there is none. May be NULL. */
     const char *(*file)(pawl_store *s);
 } pawl_store_verbs;
 

@@ -50,6 +50,7 @@ typedef struct cli_verb {
     uint8_t least, most;        /* arguments; most UINT8_MAX: any number */
     bool store;                 /* has --store */
     bool answers;               /* answers a question of a run: when that ends the turn of an agent, the exit code is that of the turn */
+    bool acts;                  /* starts or drives runs, answers, changes rights or a store: refused in the sandbox of an agent (P9) */
     bool looks;                 /* only reads runs: a machine that differs from the run's is no error */
     int (*run)(cli_call *c);    /* NULL: not in this version, and `later` says what is missing */
     const char *later;

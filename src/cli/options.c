@@ -2,6 +2,7 @@
  *
  * Called by main.c and the verbs, on the main thread; cli_note and cli_fail by any thread. Owns nothing. */
 #include "cli/verbs.h"
+#include "effect/spawn.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -328,6 +329,15 @@ static int not_there(const cli_call *c, int n, char **words)
     return EXIT_USAGE;
 }
 
+/* A command of an agent that could call these would lift its own rights, or leave a run for a worker outside. */
+static int refused(const cli_call *c)
+{
+    pawl_err err = {0};
+
+    return cli_fail(c, fail(&err, PAWL_DENIED, "%s: refused to a command of an agent: it would act with the rights of the person who started the agent; "
+                            "call it outside", c->verb->name), &err);
+}
+
 static void note(void *ctx, const char *text) { cli_note(ctx, "%s", text); }
 
 /* The options that src/app reads; a verb that changes nothing calls no model. */
@@ -355,6 +365,8 @@ static int call(const cli_program *p, const cli_verb *v, int n, char **words)
         code = not_there(&c, n, words);
     else if ((code = parse(&c, n, words)) == HELP_WANTED)
         code = print_help(&c);
+    else if (code == PARSED && v->acts && spawn_is_confined())
+        code = refused(&c);
     else if (code == PARSED) {
         app_options(&c);
         code = v->run(&c);

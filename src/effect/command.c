@@ -40,6 +40,7 @@ static pawl_code argv_make(const pawl_job *job, pawl_reply *r, const sandbox *in
     }
     p->argv[before + n] = NULL;
     p->third = in != NULL ? in->inside : 0;     /* `in` has no group: the command may end after it */
+    p->confined = in != NULL;
     if (p->argv[before][0] == '\0')
         return pawl_reply_fail(r, PAWL_INVALID, "%s: \"run\"[0], the program, is empty", job->effect);
     return PAWL_OK;

@@ -108,6 +108,7 @@ typedef struct process {
     int third;                  /* a descriptor that the program gets as its 3; 0: none */
     const int *groups;          /* ngroups control groups (cgroup.h) that it belongs to */
     size_t ngroups;
+    bool confined;              /* it may not change what runs may do (spawn_is_confined) */
     const char *in;             /* NULL: /dev/null */
     size_t in_size;
     size_t output_bytes;        /* maximum kept of each stream */

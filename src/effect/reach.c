@@ -71,21 +71,29 @@ static const char *whole(arena *mem, const char *path, const char *end)
     return arena_text(mem, out);
 }
 
-const char **reach_files(arena *mem, size_t *n)
+static bool files_put(arena *mem, const char *store, const char **out, size_t *n)
+{
+    for (size_t i = 0; i < ENDS && out != NULL; i++)
+        if ((out[*n] = whole(mem, store, ends[i])) != NULL)
+            ++*n;
+    return !mem->failed;
+}
+
+const char **reach_files(arena *mem, const char *const *more, size_t nmore, size_t *n)
 {
     const char **out;
-    size_t count = 0;
+    size_t count = nmore;
 
     *n = 0;
     pthread_mutex_lock(&lock);
     for (reach_store *s = stores; s != NULL; s = s->next)
-        count += ENDS;
-    if ((out = arena_get(mem, (count + 1) * sizeof *out)) != NULL)
-        for (reach_store *s = stores; s != NULL; s = s->next)
-            for (size_t i = 0; i < ENDS; i++)
-                if ((out[*n] = whole(mem, s->path, ends[i])) != NULL)
-                    ++*n;
+        count++;
+    out = arena_get(mem, (count * ENDS + 1) * sizeof *out);
+    for (reach_store *s = stores; s != NULL && files_put(mem, s->path, out, n);)
+        s = s->next;
     pthread_mutex_unlock(&lock);
+    for (size_t i = 0; i < nmore && files_put(mem, more[i], out, n); i++)
+        continue;
     return mem->failed ? NULL : out;
 }
 
@@ -129,7 +137,7 @@ reach_list *reach_look(arena *mem)
     const char **files;
     size_t n;
 
-    if (r == NULL || (files = reach_files(mem, &n)) == NULL || (r->files = arena_get(mem, (n + 1) * sizeof *r->files)) == NULL)
+    if (r == NULL || (files = reach_files(mem, NULL, 0, &n)) == NULL || (r->files = arena_get(mem, (n + 1) * sizeof *r->files)) == NULL)
         return NULL;
     for (r->n = 0; r->n < n; r->n++)
         look_at(&r->files[r->n], mem, files[r->n]);
@@ -146,12 +154,24 @@ static bool own(const reach_list *r, const struct stat *st)
     return false;
 }
 
+static bool store_name(const char *name)
+{
+    const size_t n = sizeof OWN_STORE - 1;
+
+    for (size_t i = 0; strncmp(name, OWN_STORE, n) == 0 && i < ENDS; i++)
+        if (strcmp(name + n, ends[i]) == 0)
+            return true;
+    return false;
+}
+
 bool reach_forbids(const reach_list *r, int dir, const char *name, const struct stat *st)
 {
     struct stat folder;
 
     if (st != NULL && S_ISDIR(st->st_mode))
         return own(r, st);
+    if (store_name(name))
+        return true;
     for (size_t i = 0; i < r->n; i++) {
         const known *k = &r->files[i];
 

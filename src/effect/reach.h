@@ -8,6 +8,8 @@
 
 enum { OWN_PATH_BYTES = 4096 };
 
+#define OWN_STORE "pawl.db"     /* the name of a store that nobody named otherwise: it is Pawl's in every folder */
+
 /* ---- Pawl's own folders --------------------------------------------------------------------------------- */
 
 typedef enum own_folder {
@@ -26,8 +28,9 @@ typedef struct reach_store { struct reach_store *next; const char *path; } reach
 void reach_keep(reach_store *s);
 void reach_drop(reach_store *s);        /* nothing, if it is not kept */
 
-/* The absolute paths of all files of the kept stores, also of those that do not exist; with links resolved. In `mem`; NULL: no memory. */
-const char **reach_files(arena *mem, size_t *n);
+/* The absolute paths of all files of the kept stores, and of `more` (nmore) others, also of files that do not exist; links of their folders are resolved.
+ * In `mem`; NULL: no memory. */
+const char **reach_files(arena *mem, const char *const *more, size_t nmore, size_t *n);
 
 /* ---- a look ---------------------------------------------------------------------------------------------- */
 
@@ -35,7 +38,7 @@ typedef struct reach_list reach_list;
 /* The files and folders that are out of reach now, by device and inode. For one call of a tool: it is not kept up to date. NULL: no memory. */
 reach_list *reach_look(arena *mem);
 /* Whether `name` in the open folder `dir`, with this stat (NULL: it does not exist), is out of reach: a file of a store under whatever name, the name
- * of one that does not exist yet, or a folder of ours. */
+ * of one that does not exist yet, a pawl.db, or a folder of ours. */
 bool reach_forbids(const reach_list *r, int dir, const char *name, const struct stat *st);
 /* Whether the folder at this absolute path, without links, is one of ours or lies in one. */
 bool reach_encloses(const reach_list *r, const char *folder);

@@ -4,9 +4,9 @@
  *
  * Invariants:
  *   V1  a folder is mounted before those inside it, because a later mount hides an earlier one.
- *   V2  what is Pawl's own in a folder is mounted last, read-only: no other mount shows it again. */
+ *   V2  what is Pawl's own in a folder is mounted last, read-only: no other mount shows it again. Stores and settings are hidden after that. */
 #define _XOPEN_SOURCE 700       /* realpath */
-#include "effect/sandbox.h"
+#include "effect/masks.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -190,12 +190,31 @@ static bool has_root(const sandbox_ask *ask)
     return false;
 }
 
+static void masks_put(sandbox_words *w, const masks *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        cover(w, m->all[i].path);
+}
+
 void view_put(sandbox_words *w, const sandbox_ask *ask)
 {
     static const char *const common[] = { "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run",
                                           "--ro-bind-try", "/run/current-system", "/run/current-system" };
     const bool hidden = ask->hidden != NULL && !has_root(ask);
+    sandbox_ask whole = *ask;
+    const char *first = NULL;
+    masks own;
 
+    if (masks_find(w->mem, ask, home_folder(w->mem), &own) != PAWL_OK) {
+        w->failed = true;
+        return;
+    }
+    whole.folders = own.folders;
+    whole.n = own.nfolders;
+    if ((whole.folders = folders_real(w->mem, &whole, &first)) == NULL) {
+        w->failed = true;
+        return;
+    }
     if (!hidden)
         whole_put(w, ask);
     for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
@@ -205,7 +224,8 @@ void view_put(sandbox_words *w, const sandbox_ask *ask)
     }
     if (hidden)
         hidden_put(w, ask);
-    folders_put(w, ask);
+    folders_put(w, &whole);
+    masks_put(w, &own);
     if (hidden)
         words_option(w, "--remount-ro", "/");
 }

@@ -124,6 +124,13 @@ static bool groups_joined(const spawn_plan *p)
     return true;
 }
 
+static bool mark_set(void)
+{
+    const struct rlimit none = { 0, 0 };
+
+    return setrlimit(RLIMIT_LOCKS, &none) == 0;
+}
+
 static _Noreturn void child(const child_plan *c)
 {
     int why;
@@ -131,7 +138,8 @@ static _Noreturn void child(const child_plan *c)
 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || (getppid() != c->parent && getppid() != 0))     /* P2; 0: the parent is of another PID namespace */
         _exit(127);
-    if (setpgid(0, 0) != 0 || !groups_joined(c->plan) || !descriptors_set(c) || (c->plan->cwd != NULL && chdir(c->plan->cwd) != 0) || !signals_reset())
+    if (setpgid(0, 0) != 0 || !groups_joined(c->plan) || !descriptors_set(c) || (c->plan->confined && !mark_set()) ||
+        (c->plan->cwd != NULL && chdir(c->plan->cwd) != 0) || !signals_reset())
         why = errno;
     else
         why = run(c);
@@ -196,4 +204,11 @@ int spawn_program(const spawn_plan *plan, pid_t *pid)
         why = outcome(report[0], *pid);
     close(report[0]);
     return why;
+}
+
+bool spawn_is_confined(void)
+{
+    struct rlimit now;
+
+    return getrlimit(RLIMIT_LOCKS, &now) == 0 && now.rlim_max == 0;
 }

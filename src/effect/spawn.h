@@ -3,6 +3,7 @@
 #define EFFECT_SPAWN_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* The program does not inherit descriptors of 3 and above (except `third`), blocked or ignored signals, and the caller's process group. */
@@ -13,10 +14,16 @@ typedef struct spawn_plan {
     int third;                  /* becomes 3 of the program; 0: none */
     const int *groups;          /* ngroups files cgroup.procs: the program belongs to these groups from its start */
     size_t ngroups;
+    bool confined;              /* the program and all that it starts are marked, for spawn_is_confined() */
 } spawn_plan;
 
 /* Start it as the leader of its own process group. It gets SIGKILL when the calling thread ends, so also when this process dies (E18). Returns 0, or the
  * errno; then there is no process. Any thread. */
 int spawn_program(const spawn_plan *plan, pid_t *pid);
+
+/* Whether this process descends from a confined program: it must not change what runs may do (P9). The mark is the hard limit 0 of RLIMIT_LOCKS, which
+ * Linux has not used since 2.4.25: every child and every program inherits it, and only CAP_SYS_RESOURCE of the machine itself, which no sandbox has, can
+ * raise it. So neither another name of this program, an empty environment, another root or file system, nor a namespace of one's own takes it off. */
+bool spawn_is_confined(void);
 
 #endif

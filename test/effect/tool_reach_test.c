@@ -1,9 +1,14 @@
-/* tool_reach_test.c - the files of a store and the folders of Pawl, which no tool opens, lists or writes, whatever name leads there. */
-#define _XOPEN_SOURCE 700
+/* tool_reach_test.c - the files of a store and the folders of Pawl: no tool opens, lists or writes them, whatever name leads there, and no command does.
+ *
+ * This program is its own client: `tool_reach_test --marked` says whether it is confined. */
+#define _GNU_SOURCE             /* RLIMIT_LOCKS */
 #include "effect/reach.h"
+#include "effect/sandbox.h"
+#include "effect/spawn.h"
 #include "effect/tooling.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 static void file_make(const char *folder, const char *name, const char *text)
 {
@@ -45,23 +50,23 @@ PAWL_TEST(test_P9_no_tool_opens_a_store)
 
     kit_open(&k);
     CHECK_INT(mkdir(at(&k, "sub"), 0755), 0);
-    file_make(k.work, "sub/pawl.db", "needle store\n");
-    file_make(k.work, "sub/pawl.db-wal", "needle wal\n");
+    file_make(k.work, "sub/runs.db", "needle store\n");
+    file_make(k.work, "sub/runs.db-wal", "needle wal\n");
     file_make(k.work, "sub/plain", "needle plain\n");
-    snprintf(path, sizeof path, "%s", at(&k, "sub/pawl.db"));
+    snprintf(path, sizeof path, "%s", at(&k, "sub/runs.db"));
     CHECK_INT(link(path, at(&k, "hard")), 0);
-    CHECK_INT(symlink("sub/pawl.db", at(&k, "soft")), 0);
-    CHECK_INT(use(&k, "read_file", "{\"file_path\":\"sub/pawl.db\"}"), PAWL_OK);     /* before it is a store in use */
+    CHECK_INT(symlink("sub/runs.db", at(&k, "soft")), 0);
+    CHECK_INT(use(&k, "read_file", "{\"file_path\":\"sub/runs.db\"}"), PAWL_OK);     /* before it is a store in use */
     CHECK(!is_error(&k));
     store.path = path;
     reach_keep(&store);
-    DENIED("read_file", "{\"file_path\":\"sub/pawl.db\"}");
-    DENIED("read_file", "{\"file_path\":\"sub/../sub/./pawl.db-wal\"}");
+    DENIED("read_file", "{\"file_path\":\"sub/runs.db\"}");
+    DENIED("read_file", "{\"file_path\":\"sub/../sub/./runs.db-wal\"}");
     DENIED("read_file", "{\"file_path\":\"hard\"}");
     DENIED("read_file", "{\"file_path\":\"soft\"}");
     DENIED("edit_file", "{\"file_path\":\"hard\",\"old_string\":\"needle\",\"new_string\":\"x\"}");
     DENIED("write_file", "{\"file_path\":\"soft\",\"content\":\"x\"}");
-    DENIED("write_file", "{\"file_path\":\"sub/pawl.db-journal\",\"content\":\"x\"}");    /* SQLite would roll it back into the file */
+    DENIED("write_file", "{\"file_path\":\"sub/runs.db-journal\",\"content\":\"x\"}");    /* SQLite would roll it back into the file */
     DENIED("grep", "{\"pattern\":\"needle\",\"path\":\"hard\"}");
     CHECK_INT(use(&k, "grep", "{\"pattern\":\"needle\",\"output_mode\":\"files\"}"), PAWL_OK);
     CHECK_STR(content(&k), "sub/plain\n");
@@ -69,28 +74,46 @@ PAWL_TEST(test_P9_no_tool_opens_a_store)
     CHECK_STR(content(&k), "sub/plain\n");
     CHECK_INT(use(&k, "list_files", "{\"path\":\"sub\"}"), PAWL_OK);
     CHECK_STR(content(&k), "plain\n");
-    CHECK_INT(use(&k, "write_file", "{\"file_path\":\"pawl.db-journal\",\"content\":\"x\"}"), PAWL_OK);     /* elsewhere it is a name like any other */
+    CHECK_INT(use(&k, "write_file", "{\"file_path\":\"runs.db-journal\",\"content\":\"x\"}"), PAWL_OK);     /* elsewhere it is a name like any other */
     CHECK(!is_error(&k));
+    DENIED("write_file", "{\"file_path\":\"pawl.db\",\"content\":\"x\"}");      /* the next process would take it for its store */
     reach_drop(&store);
     CHECK_INT(use(&k, "read_file", "{\"file_path\":\"hard\"}"), PAWL_OK);
     CHECK(!is_error(&k));
     kit_close(&k);
 }
 
+/* The environment of a person whose home is `home`. */
+typedef struct env_kept { const char *name; char value[512]; bool set; } env_kept;
+static env_kept env_all[] = { { .name = "HOME" }, { .name = "XDG_STATE_HOME" }, { .name = "XDG_CONFIG_HOME" } };
+
+static void home_set(const char *home)
+{
+    for (size_t i = 0; i < 3; i++) {
+        const char *value = getenv(env_all[i].name);
+
+        env_all[i].set = value != NULL;
+        snprintf(env_all[i].value, sizeof env_all[i].value, "%s", value != NULL ? value : "");
+        unsetenv(env_all[i].name);
+    }
+    setenv("HOME", home, 1);
+}
+
+static void home_back(void)
+{
+    for (size_t i = 0; i < 3; i++)
+        env_all[i].set ? setenv(env_all[i].name, env_all[i].value, 1) : unsetenv(env_all[i].name);
+}
+
 /* The workspace is the person's home. */
 PAWL_TEST(test_P9_no_tool_enters_the_folders_of_pawl)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    char keep[3][512], real[256];
+    char real[256];
     kit k;
 
-    snprintf(keep[0], sizeof keep[0], "%s", state == NULL ? "" : state);
-    snprintf(keep[1], sizeof keep[1], "%s", config == NULL ? "" : config);
-    snprintf(keep[2], sizeof keep[2], "%s", home == NULL ? "" : home);
     kit_open(&k);
-    CHECK_INT(setenv("HOME", k.work, 1), 0);
+    home_set(k.work);
     CHECK_INT(setenv("XDG_CONFIG_HOME", at(&k, "conf"), 1), 0);
-    CHECK_INT(unsetenv("XDG_STATE_HOME"), 0);
     CHECK_INT(mkdir(at(&k, ".local"), 0755), 0);
     CHECK_INT(mkdir(at(&k, ".local/state"), 0755), 0);
     CHECK_INT(mkdir(at(&k, ".local/state/pawl"), 0755), 0);
@@ -102,7 +125,7 @@ PAWL_TEST(test_P9_no_tool_enters_the_folders_of_pawl)
     file_make(k.work, "conf/other", "needle\n");
     CHECK_INT(symlink(".local/state/pawl/p-1", at(&k, "soft")), 0);
     DENIED("read_file", "{\"file_path\":\".local/state/pawl/p-1/pawl.db\"}");
-    DENIED("read_file", "{\"file_path\":\"soft/pawl.db\"}");
+    DENIED("read_file", "{\"file_path\":\"soft/runs.db\"}");
     DENIED("write_file", "{\"file_path\":\"conf/pawl/settings.json\",\"content\":\"{}\"}");
     DENIED("write_file", "{\"file_path\":\".local/state/pawl/p-2/pawl.db\",\"content\":\"x\"}");
     DENIED("list_files", "{\"path\":\"conf/pawl\"}");
@@ -113,8 +136,157 @@ PAWL_TEST(test_P9_no_tool_enters_the_folders_of_pawl)
     snprintf(k.work, sizeof k.work, "%.79s", real);      /* a workspace in one of them */
     CHECK_INT(use(&k, "read_file", "{\"file_path\":\"pawl.db\"}"), PAWL_OK);
     CHECK(is_error(&k));
-    setenv("HOME", keep[2], 1);
-    state == NULL ? unsetenv("XDG_STATE_HOME") : setenv("XDG_STATE_HOME", keep[0], 1);
-    config == NULL ? unsetenv("XDG_CONFIG_HOME") : setenv("XDG_CONFIG_HOME", keep[1], 1);
+    home_back();
     kit_close(&k);
+}
+
+/* ---- commands --------------------------------------------------------------------------------------------------- */
+
+static void needs(sandbox_kind kind)
+{
+    if (sandbox_try(kind, NULL) != SANDBOX_WORKS)
+        check_skip("no sandbox can be made here");
+}
+
+static const char *bash(kit *k, const char *command)
+{
+    buf input;
+
+    buf_init(&input, NULL);
+    buf_text(&input, "{\"command\":");
+    canon_string(&input, command, strlen(command));
+    buf_text(&input, "}");
+    buf_char(&input, '\0');
+    CHECK(!input.failed);
+    CHECK_INT(use(k, "bash", input.data), PAWL_OK);
+    buf_free(&input);
+    return content(k) != NULL ? content(k) : "";
+}
+
+static void holds(const kit *k, const char *name, const char *text)
+{
+    char got[256] = "";
+    FILE *f = fopen(at(k, name), "r");
+
+    if (f == NULL)
+        CHECK_FAIL("%s: it is not there", name);
+    got[fread(got, 1, sizeof got - 1, f)] = '\0';
+    fclose(f);
+    CHECK_STR(got, text);
+}
+
+/* Reads, copies, links, writes, removes, and puts another folder in the place of one above. */
+static const char attack[] =
+    "cd \"$1\" 2>/dev/null; cat runs.db runs.db-wal; cp runs.db /tmp/copy; ln runs.db other; mv runs.db moved; rm -f runs.db; echo x >runs.db; "
+    "echo x >runs.db-journal; echo x >runs.db-wal; rm -f runs.db-journal; mv runs.db-journal j; cd ..; mv sub sub2; mv a a2; "
+    "mkdir -p sub a/b && echo x >sub/runs.db; umount sub/runs.db; umount -l sub; unshare -Urm sh -c 'umount sub/runs.db; umount -l .; cat sub/runs.db'; "
+    "cat /proc/*/root$PWD/sub/runs.db; for f in /proc/*/fd/*; do case $(readlink $f) in *.db*) cat $f;; esac; done";
+
+PAWL_TEST(test_P9_no_command_reaches_a_store_in_its_workspace)
+{
+    char path[256], command[1200];
+    reach_store store = { .path = path };
+    kit k;
+
+    needs(SANDBOX_WORKSPACE);
+    kit_open(&k);
+    CHECK_INT(mkdir(at(&k, "a"), 0755), 0);
+    CHECK_INT(mkdir(at(&k, "a/sub"), 0755), 0);
+    file_make(k.work, "a/sub/runs.db", "needle store\n");
+    file_make(k.work, "a/sub/runs.db-wal", "needle wal\n");
+    file_make(k.work, "pawl.db", "needle other\n");
+    snprintf(path, sizeof path, "%s", at(&k, "a/sub/runs.db"));
+    reach_keep(&store);
+    snprintf(command, sizeof command, "set -- a/sub; %s", attack);
+    CHECK(strstr(bash(&k, command), "needle") == NULL);
+    CHECK(strstr(bash(&k, "cat pawl.db; rm -f pawl.db; echo x >pawl.db; mv pawl.db old; grep -r needle . /tmp"), "needle") == NULL);
+    holds(&k, "a/sub/runs.db", "needle store\n");
+    holds(&k, "a/sub/runs.db-wal", "needle wal\n");
+    holds(&k, "a/sub/runs.db-journal", "");
+    holds(&k, "pawl.db", "needle other\n");
+    CHECK(access(at(&k, "a2"), F_OK) != 0 && access(at(&k, "a/sub2"), F_OK) != 0);
+    CHECK_STR(bash(&k, "echo fine >a/sub/x; mv a/sub/x a/sub/y; cat a/sub/y"), "fine\n");     /* what lies beside it is used as before */
+    k.more = ",\"mode\":\"plan\"";
+    if (sandbox_try(SANDBOX_READ_ONLY, NULL) == SANDBOX_WORKS)
+        CHECK(strstr(bash(&k, "cat a/sub/runs.db pawl.db"), "needle") == NULL);
+    reach_drop(&store);
+    kit_close(&k);
+}
+
+/* The folder of stores, also while there is none. */
+PAWL_TEST(test_P9_no_command_reaches_the_folders_of_pawl)
+{
+    kit k;
+
+    needs(SANDBOX_WORKSPACE);
+    kit_open(&k);
+    home_set(k.work);
+    CHECK_INT(mkdir(at(&k, ".config"), 0755), 0);
+    CHECK_INT(mkdir(at(&k, ".config/pawl"), 0755), 0);
+    file_make(k.work, ".config/pawl/settings.json", "needle\n");
+    (void)bash(&k, "mkdir -p .local/state/pawl/p-1; echo x >.local/state/pawl/p-1/pawl.db; mv .local .l; "
+                   "mv .local/state .local/s; mkdir -p .local/state/pawl/q");
+    CHECK(strstr(bash(&k, "cat .config/pawl/*; rm -rf .config/pawl; mv .config c; echo x >.config/pawl/settings.json"), "needle") == NULL);
+    holds(&k, ".config/pawl/settings.json", "needle\n");
+    CHECK(access(at(&k, ".local/state/pawl"), F_OK) == 0 && access(at(&k, ".local/state/pawl/p-1"), F_OK) != 0 &&
+          access(at(&k, ".local/state/pawl/q"), F_OK) != 0 && access(at(&k, ".l"), F_OK) != 0 && access(at(&k, ".local/s"), F_OK) != 0);
+    home_back();
+    kit_close(&k);
+}
+
+/* ---- the mark ------------------------------------------------------------------------------------------------------ */
+
+static void self_copy(const kit *k)
+{
+    char self[256], command[800];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    CHECK(n > 0);
+    self[n] = '\0';
+    snprintf(command, sizeof command, "cp '%s' '%s/me' && cp '%s' '%s/other name'", self, k->work, self, k->work);
+    CHECK_INT(system(command), 0);
+}
+
+PAWL_TEST(test_P9_a_command_of_a_model_cannot_take_its_mark_off)
+{
+    static const char *const ways[] = {
+        "./me --marked", "'./other name' --marked", "env -i ./me --marked", "exec -a pawl ./me --marked", "(setsid ./me --marked)", "sh -c './me --marked & wait'",
+        "ulimit -x unlimited 2>/dev/null; ./me --marked", "ulimit -Hx unlimited 2>/dev/null; ./me --marked", "./me --unmark", "prlimit --locks=unlimited ./me --marked",
+        "unshare -Ur ./me --unmark", "unshare -Urm sh -c 'mount -t tmpfs none /run; ./me --unmark'", "unshare -Urpf ./me --unmark",
+        "unshare -Ur chroot / ./me --unmark 2>/dev/null; cd work 2>/dev/null; ./me --marked", "setpriv --reuid 65534 ./me --unmark", "nsenter -t 1 -U ./me --unmark" };
+    static const char *const modes[] = { NULL, ",\"mode\":\"plan\"", ",\"mode\":\"default\"" };
+    const pawl_sandbox off = { .need = PAWL_SANDBOX_OFF };
+    pawl_err err = {0};
+    kit k;
+
+    needs(SANDBOX_WORKSPACE);
+    needs(SANDBOX_READ_ONLY);
+    CHECK(!spawn_is_confined());
+    kit_open(&k);
+    self_copy(&k);
+    for (size_t m = 0; m < 3; m++) {
+        k.more = modes[m];
+        if (m == 2)
+            CHECK_INT(pawl_tools_sandbox(k.set, &off, &err), PAWL_OK);
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            const char *text = bash(&k, ways[i]);
+
+            if (strstr(text, "free") != NULL || (i == 0 && strcmp(text, "confined\n") != 0))
+                CHECK_FAIL("%s %s: %s", modes[m] != NULL ? modes[m] : "", ways[i], text);
+        }
+    }
+    kit_close(&k);
+}
+
+int main(int argc, char **argv)
+{
+    const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+
+    if (argc == 2 && strcmp(argv[1], "--unmark") == 0)
+        (void)setrlimit(RLIMIT_LOCKS, &all);
+    if (argc == 2 && (strcmp(argv[1], "--unmark") == 0 || strcmp(argv[1], "--marked") == 0)) {
+        puts(spawn_is_confined() ? "confined" : "free");
+        return 0;
+    }
+    return check_main(argc, argv);
 }

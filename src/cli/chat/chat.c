@@ -572,7 +572,7 @@ static const cli_option options[] = {
 };
 
 const cli_verb verb_chat = {
-    .name = "chat", .form = "[FILE]", .what = "send a prompt to an agent", .options = options, .most = 1, .store = true, .run = chat_run,
+    .name = "chat", .form = "[FILE]", .what = "send a prompt to an agent", .options = options, .most = 1, .store = true, .acts = true, .run = chat_run,
     .about = "The agent is FILE, or a built-in agent with all tools. It works in this folder,\n"
              "and AGENTS.md, else CLAUDE.md, is added to its system prompt. The conversation\n"
              "is a run: it is stored, every verb works on it, and it can be killed at any\n"

@@ -267,7 +267,7 @@ static const cli_option approve_options[] = {
 
 const cli_verb verb_answer = {
     .name = "answer", .form = "RUN [WAIT] VALUE", .what = "answer a question of a run, and continue it", .options = options, .least = 2, .most = 3,
-    .store = true, .answers = true, .run = answer_run,
+    .store = true, .answers = true, .acts = true, .run = answer_run,
     .about = "WAIT is the node that asks, or the id of the wait; it is required if several\n"
              "waits are open. VALUE is JSON. For a question that expects a text or one of\n"
              "several options, it is the plain text or the number of the option; for a\n"
@@ -285,7 +285,7 @@ const cli_verb verb_answer = {
 
 const cli_verb verb_approve = {
     .name = "approve", .form = "RUN [WAIT]", .what = "approve at a gate, and continue the run", .options = approve_options, .least = 1, .most = 2,
-    .store = true, .answers = true, .run = approve_run,
+    .store = true, .answers = true, .acts = true, .run = approve_run,
     .example = "pawl approve @\npawl approve deploy-3fza migrate\npawl approve @ --always run --for 2h",
     .about = "The journal records who approved and when. An approval is bound to the digest of\n"
              "the call that is shown, and is valid once: other arguments need a new approval.\n"
@@ -297,7 +297,7 @@ const cli_verb verb_approve = {
 
 const cli_verb verb_deny = {
     .name = "deny", .form = "RUN [WAIT]", .what = "deny at a gate, and continue the run", .options = options, .least = 1, .most = 2,
-    .store = true, .answers = true, .run = deny_run,
+    .store = true, .answers = true, .acts = true, .run = deny_run,
     .about = "The run continues at the gate's `on_no:`, or ends rejected (exit 1). For an\n"
              "agent the turn ends (exit 1), or the model receives the denial and continues, as\n"
              "its file says.",

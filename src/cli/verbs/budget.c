@@ -150,7 +150,7 @@ static const cli_option options[] = {
 
 const cli_verb verb_budget = {
     .name = "budget", .form = "RUN", .what = "show or set the budget of a run", .options = options, .least = 1, .most = 1, .store = true,
-    .run = budget_run,
+    .acts = true, .run = budget_run,
     .about = "An agent file sets the limits (`budget:`). Before a call is made, its maximum\n"
              "cost is reserved. A call that would exceed a limit is not made, and the run\n"
              "fails with that reason, unless the node handles the error.",

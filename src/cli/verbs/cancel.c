@@ -37,7 +37,7 @@ static const cli_option options[] = {
 };
 
 const cli_verb verb_cancel = {
-    .name = "cancel", .form = "RUN", .what = "cancel a run", .options = options, .least = 1, .most = 1, .store = true, .run = cancel_run,
+    .name = "cancel", .form = "RUN", .what = "cancel a run", .options = options, .least = 1, .most = 1, .store = true, .acts = true, .run = cancel_run,
     .about = "Nothing new starts, running commands are told to stop, compensable commands are\n"
              "undone, and then the run is canceled. A second cancel does not wait for running\n"
              "commands.",
@@ -72,7 +72,7 @@ static const cli_option interrupt_options[] = {
 
 const cli_verb verb_interrupt = {
     .name = "interrupt", .form = "RUN", .what = "interrupt the turn of an agent", .options = interrupt_options, .least = 1, .most = 1, .store = true,
-    .run = interrupt_run,
+    .acts = true, .run = interrupt_run,
     .about = "The text that the model has produced so far is kept, running tools are stopped\n"
              "(a tool that is changing a file ends first; a second interrupt does not wait),\n"
              "and open questions are withdrawn. The agent then waits for input. An idle agent\n"

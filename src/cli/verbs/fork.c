@@ -67,7 +67,7 @@ static const cli_option options[] = {
 
 const cli_verb verb_fork = {
     .name = "fork", .form = "RUN", .what = "start a new run from an entry of another run", .options = options, .least = 1, .most = 1,
-    .store = true, .looks = true, .run = fork_run,
+    .store = true, .looks = true, .acts = true, .run = fork_run,
     .about = "Prints the id of the new run, which is not driven yet. The old run does not\n"
              "change. Open commands are issued again, those of class once only after a person\n"
              "has approved; waits are asked again; answers are not copied.",

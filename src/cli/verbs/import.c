@@ -83,7 +83,7 @@ static int import_run(cli_call *c)
 
 const cli_verb verb_import = {
     .name = "import", .form = "FILE", .what = "create a run from an export", .least = 1, .most = 1, .store = true,
-    .run = import_run,
+    .acts = true, .run = import_run,
     .about = "FILE is the output of `pawl export`; - is stdin. All of it is read and checked\n"
              "before anything is created; a damaged or truncated file is refused with the line\n"
              "of the damage. The run keeps its id, which is printed, and continues like the\n"

@@ -33,7 +33,7 @@ static int mode_run(cli_call *c)
 }
 
 const cli_verb verb_mode = {
-    .name = "mode", .form = "RUN MODE", .what = "set what a run may do without approval", .least = 2, .most = 2, .store = true, .run = mode_run,
+    .name = "mode", .form = "RUN MODE", .what = "set what a run may do without approval", .least = 2, .most = 2, .store = true, .acts = true, .run = mode_run,
     .about = "`plan`: no node may act; commands and requests that write are denied. `default`:\n"
              "nodes that require more need approval. `acceptEdits`: nodes that require it run.\n"
              "`bypassPermissions`: all nodes run, except for deny and ask rules; it is not\n"

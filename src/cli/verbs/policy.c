@@ -406,7 +406,7 @@ static const cli_option options[] = {
 
 const cli_verb verb_policy = {
     .name = "policy", .form = "[WORD [ARG...]]", .what = "show the rules of allow, ask and deny", .options = options, .most = 3,
-    .run = policy_run,
+    .acts = true, .run = policy_run,
     .about = "`list`, the default: the rules that apply in this folder, and where each comes\n"
              "from. `why CALL`: the rule that decides a call, and the rules that it overrides;\n"
              "CALL is Bash(git push), Edit(src/a.c), WebFetch(https://a.org/), Tool{JSON}, a\n"

@@ -209,7 +209,7 @@ static const cli_option options[] = {
 
 const cli_verb verb_prune = {
     .name = "prune", .form = "[RUN]", .what = "remove old runs or entries, and shrink the file", .options = options, .most = 1,
-    .store = true, .run = prune_run,
+    .store = true, .acts = true, .run = prune_run,
     .about = "Without RUN: removes finished runs whose `retention` has passed; with\n"
              "--older-than all finished runs of that age, whatever their retention says,\n"
              "except children of other runs. With RUN: removes the journal before an entry.\n"

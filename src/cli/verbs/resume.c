@@ -134,7 +134,7 @@ static const cli_option options[] = {
 
 const cli_verb verb_resume = {
     .name = "resume", .form = "RUN", .what = "continue a run, from any folder", .options = options, .least = 1, .most = 1, .store = true,
-    .run = resume_run,
+    .acts = true, .run = resume_run,
     .about = "Completed steps are never repeated. Commands that were running when a process\n"
              "died start again as their `effect:` says, with the same PAWL_INVOCATION_ID. For\n"
              "a run that is over it prints the result again. RUN may be a unique prefix of an\n"

@@ -66,7 +66,7 @@ static const cli_option options[] = {
 };
 
 const cli_verb verb_retry = {
-    .name = "retry", .form = "RUN", .what = "retry a failed run", .options = options, .least = 1, .most = 1, .store = true, .run = retry_run,
+    .name = "retry", .form = "RUN", .what = "retry a failed run", .options = options, .least = 1, .most = 1, .store = true, .acts = true, .run = retry_run,
     .about = "Runs only the failed tasks again, with new attempts; results of the other tasks\n"
              "are kept. A run whose compensation (`undo:`) has run cannot be retried.",
     .example = "pawl retry survey-7k2m\npawl retry survey-7k2m --set 'dir=\"src\"'",

@@ -77,7 +77,7 @@ static const cli_option options[] = {
 
 const cli_verb verb_rm = {
     .name = "rm", .form = "RUN...", .what = "remove finished runs", .options = options,
-    .least = 1, .most = UINT8_MAX, .store = true, .run = rm_run,
+    .least = 1, .most = UINT8_MAX, .store = true, .acts = true, .run = rm_run,
     .about = "Removes everything that is stored of a run; its id is free afterwards. A run\n"
              "that a process holds is not removed (exit 6), nor a run that is not over. Child\n"
              "runs are separate runs, and stay. `pawl prune` makes the file smaller.",

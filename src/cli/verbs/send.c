@@ -67,7 +67,7 @@ static const cli_option options[] = {
 
 const cli_verb verb_send = {
     .name = "send", .form = "RUN [TEXT]", .what = "send input or a signal to a run", .options = options, .least = 1, .most = 2, .store = true,
-    .run = send_run,
+    .acts = true, .run = send_run,
     .about = "An agent receives TEXT unchanged and starts a turn with it; during a turn it is\n"
              "queued. A graph that takes turns (`turns:`) receives JSON, an object of\n"
              "channels. With --signal, nodes that `wait: {signal: NAME}` receive the value.",

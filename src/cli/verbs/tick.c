@@ -179,7 +179,7 @@ static const cli_option options[] = {
 
 const cli_verb verb_tick = {
     .name = "tick", .form = "FILE", .what = "feed one event to a run, process it, and exit", .options = options, .least = 1, .most = 1, .store = true,
-    .run = tick_run,
+    .acts = true, .run = tick_run,
     .about = "For a queue or a serverless function: load, apply, commit, perform or hand out,\n"
              "exit. Prints what is open: {\"commands\",\"run\",\"status\",\"waits\"}. Exits with 3\n"
              "while the run is not over.",

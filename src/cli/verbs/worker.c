@@ -509,7 +509,7 @@ static const cli_option options[] = {
 
 const cli_verb verb_worker = {
     .name = "worker", .form = "[FILE...]", .what = "drive the runs of a store that are due", .options = options, .most = UINT8_MAX, .store = true,
-    .looks = true, .run = worker_run,
+    .looks = true, .acts = true, .run = worker_run,
     .about = "Without FILE: every run that is due or was parked, each by the file that it\n"
              "keeps. With files: only runs that were started with one of them. Several workers\n"
              "may share a store. On Ctrl-C or SIGTERM running commands end first.\n"

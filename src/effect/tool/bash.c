@@ -187,7 +187,8 @@ static pawl_code bash_run(tool_call *c, process *p, pawl_err *why)
 static pawl_code bash_in(tool_call *c, const roots *r, const sandbox *in)
 {
     const int64_t limit_ms = input_count(c, "timeout_ms", BASH_MS), began = clock_ms();
-    process p = { .job = c->job, .cwd = r->all[0].real, .output_bytes = KEPT_BYTES, .joined = true };
+    process p = { .job = c->job, .cwd = r->all[0].real, .output_bytes = KEPT_BYTES, .joined = true,
+                  .confined = true };     /* also without a sandbox: it is the model's command */
     pawl_err why = {0};
     pawl_code rc;
 

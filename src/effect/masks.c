@@ -1,0 +1,204 @@
+/* masks.c - finds what a sandbox must hide: the files of stores, and the folders of stores and settings.
+ *
+ * Called by sandbox_view.c, on any thread. A command could make what is missing, as a journal that SQLite would then roll back into the store, so it is made
+ * here first, empty, and hidden like the rest. It could also rename a folder above a mount, and put another one in its place, which the next process
+ * outside would take for the real one; so these folders become mounts, too. */
+#define _XOPEN_SOURCE 700       /* realpath */
+#include "effect/masks.h"
+#include "effect/reach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Those of the machine are not in a sandbox, which has its own; the last ones and the home only in one that hides what it does not list. */
+static const char *const replaced[] = { "/tmp", "/run", "/dev", "/proc", "/var/tmp" };
+enum { REPLACED = sizeof replaced / sizeof *replaced, REPLACED_ALWAYS = 4 };
+
+typedef struct mask_search {
+    arena *mem;
+    sandbox_folder *folders;    /* all that are shown, other than those of the system */
+    size_t n;
+    bool writes, hides;
+    const char *home;
+    masks *out;
+    size_t cap, folders_cap;
+} mask_search;
+
+static bool lies_in(const char *path, const char *folder)
+{
+    const size_t n = strlen(folder);
+
+    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0' || n == 1);
+}
+
+/* The innermost folder that contains a path; NULL: none. */
+static const sandbox_folder *folder_of(const mask_search *f, const char *path)
+{
+    const sandbox_folder *best = NULL;
+
+    for (size_t i = 0; i < f->n; i++)
+        if (lies_in(path, f->folders[i].path) && (best == NULL || strlen(f->folders[i].path) > strlen(best->path)))
+            best = &f->folders[i];
+    return best;
+}
+
+static bool visible(const mask_search *f, const char *path)
+{
+    const sandbox_folder *folder = folder_of(f, path);
+    bool own = f->hides && f->home != NULL && lies_in(path, f->home);
+
+    for (size_t i = 0; i < (f->hides ? REPLACED : REPLACED_ALWAYS); i++)
+        own = own || lies_in(path, replaced[i]);
+    return !own || (folder != NULL && strcmp(folder->path, "/") != 0);
+}
+
+static bool writable(const mask_search *f, const char *path)
+{
+    const sandbox_folder *folder = folder_of(f, path);
+
+    return f->writes && folder != NULL && !folder->read_only;
+}
+
+static void folder_put(mask_search *f, sandbox_folder one)
+{
+    void *all = f->out->folders;
+
+    for (size_t i = 0; one.path != NULL && i < f->out->nfolders; i++)
+        if (strcmp(f->out->folders[i].path, one.path) == 0)
+            return;
+    if (one.path != NULL && arena_room(f->mem, &all, &f->folders_cap, f->out->nfolders, sizeof *f->out->folders)) {
+        f->out->folders = all;
+        f->out->folders[f->out->nfolders++] = one;
+    }
+}
+
+static void mask_put(mask_search *f, const char *path, bool folder)
+{
+    void *all = f->out->all;
+    char *at;
+
+    for (size_t i = 0; i < f->out->n; i++)
+        if (strcmp(f->out->all[i].path, path) == 0 || (f->out->all[i].folder && lies_in(path, f->out->all[i].path)))
+            return;
+    if (!arena_room(f->mem, &all, &f->cap, f->out->n, sizeof *f->out->all) || (at = arena_text(f->mem, path)) == NULL)
+        return;
+    f->out->all = all;
+    f->out->all[f->out->n++] = (mask){ at, folder };
+    at = arena_text(f->mem, path);
+    for (char *slash; at != NULL && (slash = strrchr(at, '/')) != at && slash != NULL;) {
+        const sandbox_folder *around;
+
+        *slash = '\0';
+        around = folder_of(f, at);
+        if (writable(f, at) && strcmp(around->path, at) != 0)
+            folder_put(f, (sandbox_folder){ arena_text(f->mem, at), false });
+    }
+}
+
+/* ---- what there is ---------------------------------------------------------------------------------------- */
+
+/* Creates the folders of `path` that are missing. False: one cannot be. */
+static bool folders_make(char *path)
+{
+    for (char *at = path + 1; *at != '\0'; at++)
+        if (*at == '/') {
+            *at = '\0';
+            if (mkdir(path, 0700) != 0 && errno != EEXIST)
+                return false;
+            *at = '/';
+        }
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+static void own_folder_mask(mask_search *f, own_folder which)
+{
+    char path[OWN_PATH_BYTES], real[PATH_MAX];
+
+    if (!own_folder_path(which, path))
+        return;
+    if (realpath(path, real) == NULL && (errno != ENOENT || !writable(f, path) || !folders_make(path) || realpath(path, real) == NULL))
+        return;
+    if (visible(f, real))
+        mask_put(f, real, true);
+}
+
+static void file_mask(mask_search *f, const char *path)
+{
+    struct stat st;
+    int fd;
+
+    if (!visible(f, path))
+        return;
+    if (lstat(path, &st) == 0) {
+        if (!S_ISDIR(st.st_mode))
+            mask_put(f, path, false);
+    } else if (errno == ENOENT && writable(f, path) && (fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) >= 0) {
+        close(fd);
+        mask_put(f, path, false);
+    }
+}
+
+/* A pawl.db that is not in use would be the store of the next process that is started in that folder. */
+static const char **stores_of(arena *mem, const sandbox_folder *folders, size_t n, size_t *found)
+{
+    const char **out = arena_get(mem, (n + 1) * sizeof *out);
+    char path[PATH_MAX];
+    struct stat st;
+
+    *found = 0;
+    for (size_t i = 0; out != NULL && i < n; i++)
+        if (snprintf(path, sizeof path, "%s/" OWN_STORE, strcmp(folders[i].path, "/") == 0 ? "" : folders[i].path) < (int)sizeof path &&
+            lstat(path, &st) == 0 && S_ISREG(st.st_mode) && (out[*found] = arena_text(mem, path)) != NULL)
+            ++*found;
+    return out;
+}
+
+static size_t listed(const char *const *paths)
+{
+    size_t n = 0;
+
+    while (paths != NULL && paths[n] != NULL)
+        n++;
+    return n;
+}
+
+/* The folders of `ask`, and those that the settings show beside them. */
+static bool folders_gather(mask_search *f, const sandbox_ask *ask)
+{
+    const size_t nwrite = f->hides ? listed(ask->hidden->write) : 0, nread = f->hides ? listed(ask->hidden->read) : 0;
+
+    if ((f->folders = arena_get(f->mem, (ask->n + nwrite + nread + 1) * sizeof *f->folders)) == NULL)
+        return false;
+    for (size_t i = 0; i < ask->n; i++)
+        folder_put(f, f->folders[f->n++] = ask->folders[i]);
+    for (size_t i = 0; i < nwrite; i++)
+        f->folders[f->n++] = (sandbox_folder){ ask->hidden->write[i], false };
+    for (size_t i = 0; i < nread; i++)
+        f->folders[f->n++] = (sandbox_folder){ ask->hidden->read[i], true };
+    return true;
+}
+
+pawl_code masks_find(arena *mem, const sandbox_ask *ask, const char *home, masks *out)
+{
+    mask_search f = { .mem = mem, .writes = ask->kind == SANDBOX_WORKSPACE, .hides = ask->hidden != NULL, .home = home, .out = out };
+    const char **more, **files;
+    size_t nfiles, nmore;
+
+    *out = (masks){0};
+    for (size_t i = 0; i < ask->n; i++)
+        f.hides = f.hides && strcmp(ask->folders[i].path, "/") != 0;
+    if (!folders_gather(&f, ask))
+        return PAWL_NOMEM;
+    own_folder_mask(&f, OWN_STATE);
+    own_folder_mask(&f, OWN_CONFIG);
+    if ((more = stores_of(mem, f.folders, f.n, &nmore)) == NULL || (files = reach_files(mem, more, nmore, &nfiles)) == NULL)
+        return PAWL_NOMEM;
+    for (size_t i = 0; i < nfiles; i++)
+        file_mask(&f, files[i]);
+    return mem->failed ? PAWL_NOMEM : PAWL_OK;
+}
