@@ -4,7 +4,8 @@
  *
  * Invariants:
  *   V1  a folder is mounted before those inside it, because a later mount hides an earlier one.
- *   V2  what is Pawl's own in a folder is mounted last, read-only: no other mount shows it again. Stores and settings are hidden after that. */
+ *   V2  what is Pawl's own in a folder is mounted last, read-only, and so is what starts programs in a home that can be written: no other mount shows it
+ *       again. Stores and settings are hidden after that. */
 #define _XOPEN_SOURCE 700       /* realpath */
 #include "effect/masks.h"
 
@@ -99,6 +100,30 @@ const sandbox_folder *folders_real(arena *mem, const sandbox_ask *ask, const cha
     return out;
 }
 
+/* What programs outside of the sandbox start or obey, where the workspace is the home of its person, or encloses it. */
+static const char *const home_starts[] = {
+    "/.pawl", "/.claude", "/.claude.json", "/.config/pawl", "/.config/fish", "/.config/git", "/.config/autostart", "/.config/systemd", "/.config/environment.d",
+    "/.ssh", "/.gnupg", "/.gitconfig", "/.bashrc", "/.bash_profile", "/.bash_login", "/.bash_logout", "/.bash_aliases", "/.profile", "/.zshrc", "/.zprofile",
+    "/.zshenv", "/.zlogin", "/.zlogout", "/.kshrc", "/.cshrc", "/.tcshrc", "/.login", "/.inputrc", "/.xprofile", "/.xsessionrc", "/.vscode", "/.idea",
+    "/.npmrc", "/.netrc", "/.local/share/systemd",
+};
+
+static const char *home_folder(arena *mem);
+
+/* Those that exist: a mount needs something to lie on. Of a link its target is mounted, for nothing can be mounted on a link. */
+static void home_starts_put(sandbox_words *w, const sandbox_ask *ask)
+{
+    const char *home = home_folder(w->mem), *path;
+    char real[PATH_MAX];
+    bool writable = false;
+
+    for (size_t i = 0; home != NULL && i < ask->n; i++)
+        writable = writable || (!ask->folders[i].read_only && lies_in(home, ask->folders[i].path));
+    for (size_t i = 0; writable && i < sizeof home_starts / sizeof *home_starts; i++)
+        if ((path = joined(w->mem, home, home_starts[i])) != NULL && realpath(path, real) != NULL && lies_in(real, home))
+            words_pair(w, "--ro-bind-try", arena_text(w->mem, real));
+}
+
 static void folders_put(sandbox_words *w, const sandbox_ask *ask)
 {
     for (size_t i = 0; i < ask->n; i++)
@@ -107,6 +132,8 @@ static void folders_put(sandbox_words *w, const sandbox_ask *ask)
     for (size_t i = 0; writes(ask) && i < ask->n; i++)      /* V2 */
         if (!is_root(ask->folders[i].path))
             words_pair(w, "--ro-bind-try", joined(w->mem, ask->folders[i].path, "/.pawl"));
+    if (writes(ask))
+        home_starts_put(w, ask);
 }
 
 /* ---- what the machine has --------------------------------------------------------------------------------- */

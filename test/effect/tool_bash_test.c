@@ -379,6 +379,32 @@ PAWL_TEST(test_P13_each_wall_of_the_sandbox_holds)
 }
 
 /* A server of this machine and a file of the home are there for the person, and not for a command of the model. */
+PAWL_TEST(test_P8_a_home_that_is_the_workspace_keeps_what_starts_programs)
+{
+    const char *home = getenv("HOME");
+    kit k;
+
+    needs(SANDBOX_WORKSPACE);
+    kit_open(&k);
+    CHECK_INT(setenv("HOME", k.work, 1), 0);
+    folder_in(&k, ".claude");
+    folder_in(&k, ".ssh");
+    folder_in(&k, "dotfiles");
+    put(&k, ".claude/settings.json", "old\n");
+    put(&k, ".bashrc", "old\n");
+    put(&k, "dotfiles/zshrc", "old\n");
+    link_in(&k, "dotfiles/zshrc", ".zshrc");
+    CHECK_INT(use(&k, "bash", "{\"command\":\"echo new >.bashrc; rm -f .bashrc; mv .bashrc b; echo new >.claude/settings.json; echo new >.ssh/config; "
+                              "echo new >.zshrc; rm -rf .claude .ssh; echo new >fine\"}"), PAWL_OK);
+    HOLDS(&k, ".bashrc", "old\n");
+    HOLDS(&k, ".claude/settings.json", "old\n");
+    HOLDS(&k, "dotfiles/zshrc", "old\n");
+    HOLDS(&k, "fine", "new\n");
+    CHECK_INT(names_in(&k, ".ssh"), 0);
+    CHECK_INT(home != NULL ? setenv("HOME", home, 1) : unsetenv("HOME"), 0);
+    kit_close(&k);
+}
+
 PAWL_TEST(test_P13_a_command_sees_neither_the_home_nor_the_network)
 {
     char home[] = "/tmp/pawl-home-XXXXXX", path[200], text[600];
