@@ -31,9 +31,9 @@ PAWL_API pawl_behavior pawl_mode_says(pawl_mode m, pawl_permission cls, bool ins
 typedef struct pawl_policy pawl_policy;
 
 /* `json`: {"allow","ask","deny": lists of rules, each "Tool", "Tool(spec)" or {"rule","from","base","until"}; "cwd": the workspace,
- * "directories": further folders of it, "home": what ~ means}; "hooks" and "expires_ms" are for the caller, and part of the
- * digest. `from` names the file of a rule, `base` the folder that / means in it, `until` (ms since 1970) its end. A rule that cannot be read is an
- * error that names it. NULL: see err (PAWL_INVALID, PAWL_LIMIT, PAWL_NOMEM). `alloc` may be NULL: malloc. */
+ * "directories": further folders of it, "home": what ~ means, "protected": paths whose edits are asked as those of .git}; "hooks" and "expires_ms" are
+ * for the caller, and part of the digest. `from` names the file of a rule, `base` the folder that / means in it, `until` (ms since 1970) its end. A rule
+ * that cannot be read is an error that names it. NULL: see err (PAWL_INVALID, PAWL_LIMIT, PAWL_NOMEM). `alloc` may be NULL: malloc. */
 PAWL_API pawl_policy *pawl_policy_read(const pawl_alloc *alloc, const char *json, size_t size, pawl_err *err);
 PAWL_API void pawl_policy_free(pawl_policy *p);                    /* may be NULL */
 /* SHA-256 of its canonical JSON, in hex: approvals are bound to it. Lent as long as the policy. */

@@ -350,6 +350,23 @@ static const pawl_value *policy_made(const gathered *g, const char *folder)
     return g->expires_ms > 0 ? value_with(g->mem, v, "expires_ms", value_int(g->mem, g->expires_ms)) : v;
 }
 
+/* The files that an agent is made of, and the instructions of its project: to edit them is asked in every mode but bypassPermissions, for the agent would
+ * change what it may do, or what it is told, from its next run on. */
+static const pawl_value *with_protected(arena *mem, const pawl_value *v, const agent_file *file, const char *folder)
+{
+    static const char *const instructions[] = { "AGENTS.md", "CLAUDE.md" };
+    const pawl_value *all = value_pack(mem, NULL, "[]");
+    const char *path;
+
+    for (const file_source *s = file->sources; s != NULL; s = s->next)
+        if ((path = *s->path == '/' ? s->path : joined(mem, folder, s->path)) != NULL)
+            all = value_push(mem, all, value_string(mem, path, strlen(path)));
+    for (size_t i = 0; i < sizeof instructions / sizeof *instructions; i++)
+        if ((path = joined(mem, folder, instructions[i])) != NULL)
+            all = value_push(mem, all, value_string(mem, path, strlen(path)));
+    return v == NULL || pawl_value_size(all) > POLICY_PROTECTED_MAX ? v : value_with(mem, v, "protected", all);
+}
+
 /* Parses the rules as a decision will: an invalid rule stops the run before it starts. */
 static pawl_code policy_check(const pawl_value *v, pawl_err *err)
 {
@@ -379,7 +396,10 @@ const pawl_value *settings_policy(const app_caller *caller, arena *mem, const ag
         rc = project_gather(&g, caller, folder, err);
     if (rc != PAWL_OK || (!g.any && !has_agents(file)))     /* tools depend on the workspace's folders, even without rules */
         return NULL;
-    if ((v = policy_made(&g, folder)) == NULL)
+    v = policy_made(&g, folder);
+    if (has_agents(file))
+        v = with_protected(mem, v, file, folder);
+    if (v == NULL)
         fail(err, PAWL_NOMEM, "no memory for the rules");
     return v != NULL && policy_check(v, err) == PAWL_OK ? v : NULL;
 }

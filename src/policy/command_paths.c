@@ -162,6 +162,19 @@ bool folder_inside(const pawl_policy *p, const path *at)
     return false;
 }
 
+static bool protected_at(const pawl_policy *p, const path *at)
+{
+    for (size_t i = 0; p != NULL && i < p->nkept; i++)
+        if (path_within(p->kept[i], at->text))
+            return true;
+    return path_protected(at->text, p != NULL ? p->home : NULL);
+}
+
+bool place_protected(const pawl_policy *p, const policy_place *at)
+{
+    return protected_at(p, &at->given) || (at->linked && protected_at(p, &at->real));
+}
+
 bool call_inside(const policy_call *c, const command_path *w)
 {
     return w->sure && !w->moved && folder_inside(c->p, &w->at.given) && (!w->at.linked || folder_inside(c->p, &w->at.real));

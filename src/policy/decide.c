@@ -241,7 +241,6 @@ static void note_redirection(command_edits *j, const command_path *w)
 static bool note_path(void *ctx, const command_path *w)
 {
     command_edits *j = ctx;
-    const char *home = j->c->p != NULL ? j->c->p->home : NULL;
 
     if (w->goes) {
         j->outside[w->part] = !call_inside(j->c, w);
@@ -251,7 +250,7 @@ static bool note_path(void *ctx, const command_path *w)
         return true;
     if (w->removal)
         note_removal(j, w);
-    if (w->sure && (path_protected(w->at.given.text, home) || (w->at.linked && path_protected(w->at.real.text, home))) && j->protected_part == SIZE_MAX)
+    if (w->sure && place_protected(j->c->p, &w->at) && j->protected_part == SIZE_MAX)
         j->protected_part = w->part;
     if (w->redirection)
         note_redirection(j, w);
@@ -399,9 +398,7 @@ static bool denies(const policy_call *c, const policy_question *a, pawl_decision
 
 static bool path_is_protected(const policy_call *c)
 {
-    const char *home = c->p != NULL ? c->p->home : NULL;
-
-    return c->has_path && c->at.given.sure && (path_protected(c->at.given.text, home) || (c->at.linked && path_protected(c->at.real.text, home)));
+    return c->has_path && c->at.given.sure && place_protected(c->p, &c->at);
 }
 
 static bool asks(const policy_call *c, const policy_question *a, const command_edits *j, pawl_decision *out)

@@ -74,6 +74,7 @@ typedef struct tool_gate {
 
 /* The parts of a policy; policy_cache_get() puts them together. `policy` with the grants of this run; NULL: no rules. */
 const pawl_value *gate_rules(arena *mem, const pawl_value *policy, const pawl_value *grants);
+enum { POLICY_PROTECTED_MAX = 1000 };   /* paths in "protected" */
 /* Compiled; free it with pawl_policy_free. NULL: see err; `rules` NULL is PAWL_NOMEM. */
 pawl_policy *gate_policy(const pawl_alloc *alloc, const pawl_value *rules, pawl_err *err);
 /* The hooks of `rules`; none where `rules` is NULL. */

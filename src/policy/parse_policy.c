@@ -2,9 +2,10 @@
  *
  * Owns the policy: its arena holds all texts and rules. Once read it is constant, so any thread may use it.
  * Invariant: rules are stored deny, ask, allow; deny_end and ask_end are the bounds. */
+#include "policy/gate.h"
 #include "policy/policy.h"
 
-static const char *const policy_keys[] = { "allow", "ask", "deny", "cwd", "directories", "home", "hooks", "expires_ms" };
+static const char *const policy_keys[] = { "allow", "ask", "deny", "cwd", "directories", "home", "hooks", "expires_ms", "protected" };
 static const char *const rule_keys[] = { "rule", "from", "base", "until" };
 
 static bool keys_known(const pawl_value *v, const char *const *names, size_t n, const char *what, pawl_err *err)
@@ -79,6 +80,26 @@ static bool read_folders(pawl_policy *p, const pawl_value *v, pawl_err *err)
         if ((p->folders[p->nfolders++] = folder_of(p, pawl_value_at(more, i), "a directory", err)) == NULL)
             return false;
     return home == NULL || (p->home = folder_of(p, home, "home", err)) != NULL;
+}
+
+static bool read_kept(pawl_policy *p, const pawl_value *paths, pawl_err *err)
+{
+    const size_t n = pawl_value_size(paths);
+
+    if (paths == NULL)
+        return true;
+    if (pawl_value_type(paths) != PAWL_TYPE_ARRAY || n > POLICY_PROTECTED_MAX) {
+        fail(err, PAWL_INVALID, "policy: protected must be a list of at most %d absolute paths", POLICY_PROTECTED_MAX);
+        return false;
+    }
+    if (n > 0 && (p->kept = arena_get(&p->mem, n * sizeof *p->kept)) == NULL) {
+        fail(err, PAWL_NOMEM, "no memory for a policy");
+        return false;
+    }
+    for (; p->nkept < n; p->nkept++)
+        if ((p->kept[p->nkept] = folder_of(p, pawl_value_at(paths, p->nkept), "a path of \"protected\"", err)) == NULL)
+            return false;
+    return true;
 }
 
 static bool read_rule(pawl_policy *p, const pawl_value *v, pawl_behavior b, pawl_err *err)
@@ -186,7 +207,8 @@ pawl_policy *pawl_policy_read(const pawl_alloc *alloc, const char *json, size_t 
         fail(err, PAWL_INVALID, "policy: it must be an object with lists \"allow\", \"ask\", \"deny\"");
         goto out;
     }
-    if (keys_known(v, policy_keys, sizeof policy_keys / sizeof *policy_keys, "policy", err) && read_folders(p, v, err) && read_rules(p, v, err) &&
+    if (keys_known(v, policy_keys, sizeof policy_keys / sizeof *policy_keys, "policy", err) && read_folders(p, v, err) &&
+        read_kept(p, pawl_value_get(v, "protected"), err) && read_rules(p, v, err) &&
         digest(p, v, err))
         return p;
 out:

@@ -28,7 +28,7 @@ typedef struct policy_place {
 /* `text` as an absolute path without ., .. and //, relative to `cwd`. False: cannot be determined (no cwd, ~user, too long, NUL). */
 bool path_set(path *out, const char *text, size_t size, const char *cwd, const char *home);
 bool path_within(const char *folder, const char *p);                /* `p` is the folder, or in it */
-bool path_protected(const char *p, const char *home);
+bool path_protected(const char *p, const char *home);           /* a place that is protected wherever it lies */
 bool path_critical(const char *p);                                  /* the root, or a folder directly in it */
 
 typedef struct path_pattern {
@@ -73,6 +73,8 @@ struct pawl_policy {
     const char *cwd, *home;         /* NULL: not given */
     const char **folders;           /* cwd first */
     size_t nfolders;
+    const char **kept;              /* files and folders whose edits are asked like those of protected places */
+    size_t nkept;
     char digest[HASH_HEX + 1];
 };
 
@@ -146,6 +148,7 @@ typedef bool command_path_fn(void *ctx, const command_path *w);       /* false: 
 void command_paths_visit(const policy_call *c, command_path_fn *fn, void *ctx);
 bool call_inside(const policy_call *c, const command_path *w);
 bool folder_inside(const pawl_policy *p, const path *at);
+bool place_protected(const pawl_policy *p, const policy_place *at);    /* by its own path, or by the target of its links */
 /* The first rule on paths from `from` to `to` - 1 that fits a path of the command; SIZE_MAX: none. *may: one that an unknown path may fit. */
 size_t call_path_rule(const policy_call *c, size_t from, size_t to, size_t *part, size_t *may, size_t *may_part);
 
