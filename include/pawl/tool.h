@@ -29,7 +29,7 @@ enum {
 };
 
 typedef struct pawl_tool {
-    const char *name;           /* "read_file": [A-Za-z0-9_-], 1 to 56 of them */
+    const char *name;           /* "read_file": [A-Za-z0-9_-], 1 to 56 of them, and no dash first */
     const char *rule;           /* its name in rules and hooks: "Read"; NULL: `name` */
     const char *description;    /* for the model; NULL: none */
     const char *schema;         /* of its input: JSON text, an object */
@@ -37,7 +37,7 @@ typedef struct pawl_tool {
     pawl_class effect;          /* E5; PAWL_ONCE for a tool that writes */
     uint32_t timeout_ms;        /* of one call; 0: PAWL_TOOL_TIMEOUT_MS */
     size_t output_bytes;        /* of `content`; 0: PAWL_TOOL_OUTPUT_BYTES */
-    bool beside;                /* may run in parallel with others; tools of class read always may */
+    bool beside;                /* may run in parallel with others; tools of class read may anyway */
     bool alone;                 /* never runs in parallel */
     bool mutates;               /* its success triggers the effect `post-tools` */
     bool deferred;              /* shown to the model only once it was searched for */
@@ -57,8 +57,8 @@ PAWL_API pawl_tools *pawl_tools_new(const pawl_alloc *alloc, pawl_err *err);
 PAWL_API void pawl_tools_free(pawl_tools *t);                      /* may be NULL; no tool of it may be running */
 
 /* Adds a tool; texts are copied, `arg` is lent. The `fn` of the registered tool checks the input against the schema, denies in plan mode unless the class
- * is read, and then calls `tool->fn` with the same job. PAWL_CONFLICT: the name is taken. PAWL_INVALID: name, class or schema is wrong. PAWL_LIMIT:
- * PAWL_TOOLS_MAX. PAWL_NOMEM. */
+ * is read, and then calls `tool->fn` with the same job. PAWL_CONFLICT: the name is taken. PAWL_INVALID: a member is wrong or too
+ * large, and err says which. PAWL_LIMIT: PAWL_TOOLS_MAX. PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_tools_add(pawl_tools *t, const pawl_tool *tool, pawl_err *err);
 /* Adds a program as a tool: `run` ends in NULL and is never passed to a shell; the input goes to stdin as JSON, stdout is the content, and a status other
  * than 0 is an error of the tool with the end of stderr. It runs in the workspace with the environment without secrets (NAME_API_KEY,

@@ -22,6 +22,7 @@ PAWL_TEST(test_A5_a_tool_that_is_wrong_is_refused_by_name)
         { { .name = "a b", .schema = NONE, .cls = PAWL_READ }, PAWL_INVALID, "tool \"a b\": its name is not 1 to 56 of A-Z a-z 0-9 _ -" },
         { { .name = "a23456789012345678901234567890123456789012345678901234567", .schema = NONE, .cls = PAWL_READ }, PAWL_INVALID,
           "tool \"a23456789012345678901234567890123456789012345678901234567\": its name is not 1 to 56 of A-Z a-z 0-9 _ -" },
+        { { .name = "-a", .schema = NONE, .cls = PAWL_READ }, PAWL_INVALID, "tool \"-a\": its name begins with a dash; choose another one" },
         { { .name = "a", .cls = PAWL_READ }, PAWL_INVALID, "tool a: a schema is due, of at most 65536 bytes" },
         { { .name = "a", .schema = "{", .cls = PAWL_READ }, PAWL_INVALID, NULL },
         { { .name = "a", .schema = "[]", .cls = PAWL_READ }, PAWL_INVALID, "tool a: its schema is no object" },

@@ -68,6 +68,8 @@ static bool text_fine(const char *text, size_t most)
 
 static pawl_code checked(const pawl_tools *t, const pawl_tool *tool, pawl_err *err)
 {
+    if (name_fine(tool->name) && tool->name[0] == '-')
+        return fail(err, PAWL_INVALID, "tool \"%s\": its name begins with a dash; choose another one", tool->name);
     if (!name_fine(tool->name))
         return fail(err, PAWL_INVALID, "tool \"%.80s\": its name is not 1 to %d of A-Z a-z 0-9 _ -", tool->name != NULL ? tool->name : "", TOOL_NAME_MAX);
     if (pawl_tools_find(t, tool->name) != NULL)
