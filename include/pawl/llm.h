@@ -65,7 +65,8 @@ typedef enum pawl_record_mode {
 /* Recorded answers in a file of JSON lines (docs/INTERFACES.md), by the SHA-256 of the request without `cache`, `node`, `decision` and `retry`. */
 typedef struct pawl_llm_record pawl_llm_record;
 /* `fn` performs requests with `fn_arg` (lent); it may be NULL in strict mode. The whole file is read; LIVE creates a missing file and cuts off an
- * incomplete last line; several processes may append to one file. NULL: PAWL_IO, PAWL_CORRUPT with the line's number, PAWL_LIMIT, PAWL_NOMEM. */
+ * incomplete last line; several processes may append to one file. NULL: PAWL_INVALID, no `fn` outside of strict mode, or LIVE on what is not a regular
+ * file; PAWL_IO, PAWL_CORRUPT with the line's number, PAWL_LIMIT, PAWL_NOMEM. */
 PAWL_API pawl_llm_record *pawl_llm_record_open(const char *path, pawl_record_mode mode, pawl_handler_fn *fn, void *fn_arg, pawl_err *err);
 PAWL_API void pawl_llm_record_close(pawl_llm_record *r);    /* NULL: nothing; no handler may be at work */
 /* `arg` is a pawl_llm_record; any number of threads. A miss is PAWL_INVALID, with the model and the beginning of the last message. */
@@ -86,7 +87,8 @@ typedef struct pawl_model {
     void *ctx;
 } pawl_model;
 
-/* Emits a piece of the answer: {"type":"text_delta","text":...} or another of docs/MODELS.md. Any thread; copied. */
+/* Emits a piece of the answer: {"type":"text_delta","text":...} or another of docs/MODELS.md. Any thread; copied. After a cancel, and beyond 16 MiB that
+ * the handler has not passed on yet, it is dropped: readers miss it, the answer does not. */
 PAWL_API void pawl_model_delta(pawl_model_call *call, const char *json);
 /* Ends the call, which is not valid any more, with the reply as above (copied); its `usage` is the cost in tokens. Any thread. */
 PAWL_API void pawl_model_done(pawl_model_call *call, const char *reply);

@@ -21,13 +21,14 @@ PAWL_API const char *pawl_mode_name(pawl_mode m);                  /* "acceptEdi
 PAWL_API pawl_mode pawl_mode_named(const char *name);              /* PAWL_MODE_NONE: no such mode; `name` may be NULL */
 PAWL_API const char *pawl_permission_name(pawl_permission cls);    /* "edit"; "": unknown */
 PAWL_API const char *pawl_behavior_name(pawl_behavior b);          /* "open", "allow", "ask", "deny" */
-PAWL_API bool pawl_mode_permits(pawl_mode now, pawl_mode required);    /* `now` has at least the rights of `required` */
+/* `now` has at least the rights of `required`. False: one of them is PAWL_MODE_NONE. */
+PAWL_API bool pawl_mode_permits(pawl_mode now, pawl_mode required);
 /* What the mode decides for a tool of that class; `inside`: it edits in the workspace. PAWL_OPEN: the rules decide. */
 PAWL_API pawl_behavior pawl_mode_says(pawl_mode m, pawl_permission cls, bool inside);
 
 /* ---- rules (P3) -------------------------------------------------------------------------------------------- */
 
-/* Compiled rules of several sources. Free with pawl_policy_free. */
+/* Compiled rules of several sources. Free with pawl_policy_free. In every call but pawl_policy_digest NULL is a policy without rules. */
 typedef struct pawl_policy pawl_policy;
 
 /* `json`: {"allow","ask","deny": lists of rules, each "Tool", "Tool(spec)" or {"rule","from","base","until"}; "cwd": the workspace,
@@ -77,16 +78,16 @@ typedef enum pawl_ground {      /* what decided */
 PAWL_API const char *pawl_ground_name(pawl_ground g);              /* "deny rule" */
 
 typedef struct pawl_decision {
-    pawl_behavior behavior;     /* never PAWL_OPEN */
+    pawl_behavior behavior;     /* PAWL_OPEN: only from pawl_decide_first, no deny rule fits */
     pawl_ground ground;
     size_t rule;                /* its index; SIZE_MAX: no rule */
     char part[160];             /* the part of a compound command that decided; "": the whole call */
     char reason[320];           /* one line: the decision, what decided, and the call */
 } pawl_decision;
 
-/* The deny rules alone (PAWL_DENY or PAWL_OPEN): called before the hooks, so that no hook delays a deny. `p` may be NULL. */
+/* The deny rules alone (PAWL_DENY or PAWL_OPEN): called before the hooks, so that no hook delays a deny. */
 PAWL_API void pawl_decide_first(const pawl_policy *p, const pawl_request *q, pawl_decision *out);
-PAWL_API void pawl_decide(const pawl_policy *p, const pawl_request *q, pawl_decision *out);     /* `p` may be NULL: no rules */
+PAWL_API void pawl_decide(const pawl_policy *p, const pawl_request *q, pawl_decision *out);
 
 /* Calls `fn` with each path that the decision depends on, as its key in `links`; a path may come more than once. `fn` returns false to stop. */
 typedef bool pawl_path_fn(void *ctx, const char *path);
@@ -94,14 +95,15 @@ PAWL_API void pawl_policy_paths(const pawl_policy *p, const pawl_request *q, paw
 
 /* ---- explaining ------------------------------------------------------------------------------------------------ */
 
-/* The decision, and `fn` with each rule that fits the call, in order of precedence; `decides`: this rule decided. `fn` returns false to stop. */
+/* The decision, and `fn` with each rule that fits the call, in order of precedence; `decides`: this rule decided. `fn` may be NULL, and returns
+ * false to stop. */
 typedef bool pawl_fits_fn(void *ctx, size_t rule, const char *part, bool decides);
 PAWL_API void pawl_policy_why(const pawl_policy *p, const pawl_request *q, pawl_decision *out, pawl_fits_fn *fn, void *ctx);
 /* Calls `fn` with each rule that can never decide, because rule `by` always decides before it. */
 typedef bool pawl_shadow_fn(void *ctx, size_t rule, size_t by);
 PAWL_API void pawl_policy_shadowed(const pawl_policy *p, pawl_shadow_fn *fn, void *ctx);
 /* Calls `fn` with sample calls, made from the rules of both, that the two policies decide differently. `tool` and `spec`: the call, as a rule names it.
- * PAWL_NOMEM. */
+ * PAWL_OK, also when there are none, or PAWL_NOMEM. */
 typedef bool pawl_differs_fn(void *ctx, const char *tool, const char *spec, const pawl_decision *a, const pawl_decision *b);
 PAWL_API PAWL_MUST_USE pawl_code pawl_policy_diff(const pawl_policy *a, const pawl_policy *b, pawl_mode mode, pawl_differs_fn *fn, void *ctx);
 /* The rules that would allow this call from now on, for the answer "always": at most 5, NUL-terminated. Returns how many; 0: rules cannot express the

@@ -201,7 +201,7 @@ typedef struct pawl_store_verbs {
      * entry again with the same bytes is success. A refused append changes nothing and does not affect the others. Returns PAWL_OK
      * when all with rc PAWL_OK are durable; else none is, and err says why. */
     pawl_code (*append)(pawl_store *s, pawl_append *all, size_t n, pawl_err *err);
-    /* Count an attempt before it is dispatched (E13), store when the next is due (E7), or subtract one that never began. PAWL_INVALID: before 1970. */
+    /* Durable together: count an attempt (E13), store when the next is due (E7), or subtract one that never began. PAWL_INVALID: before 1970. */
     pawl_code (*mark)(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err);
     pawl_code (*marks)(pawl_store *s, const char *run, pawl_mark_fn *fn, void *ctx, pawl_err *err);
 
