@@ -62,7 +62,7 @@ static pawl_code entries_ask(pawl_engine *e, cached_run *r, int64_t now, pawl_er
     return PAWL_OK;
 }
 
-/* Nothing was begun: they wait on, with the places that they have. */
+/* After an error: no attempt has begun, and the entries keep their places. */
 static void leaving_undo(cached_run *r)
 {
     OUTBOX_EACH(r, entry, next, ENTRY_LEAVING)
@@ -175,7 +175,7 @@ static pawl_code entries_leave(pawl_engine *e, cached_run *r, bool only_run, boo
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-/* One is done whose handler the lease thread stopped: a cancel or an interrupt waits to be taken. */
+/* Whether the lease thread stopped the handler of a finished attempt: then a cancel or an interrupt is in the mailbox. */
 static bool stopped_early(const cached_run *r)
 {
     for (const outbox_entry *entry = outbox_first(&r->outbox, ENTRY_DONE); entry != NULL && !state_canceling(r->st); entry = entry->next)

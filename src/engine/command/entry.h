@@ -83,7 +83,7 @@ typedef struct entry_attempt {  /* the attempt that runs, or ran last */
 
 typedef struct entry_place {    /* in the budget of its effect (rate_limit.c) */
     budget_key *key;            /* NULL: it neither has a place nor waits for one */
-    outbox_entry *before, *after;       /* of those that wait; of those that have one */
+    outbox_entry *before, *after;       /* links among those that wait, or among those that have a place */
     uint64_t ticket;            /* by which it waits; 0: it has not arrived */
     unsigned ask;               /* e->asks when it arrived */
     bool had_to_wait;           /* there was no place when it asked */
@@ -129,7 +129,7 @@ struct outbox_entry {
     entry_cost cost;
     const char *child;          /* of a spawn: the id of the child run; NULL: it is a call */
     pawl_caps share;            /* of a spawn: its part of the budget */
-    struct resolving *resolving;        /* RESOLUTION_ASKING: what it was before */
+    struct resolving *resolving;        /* RESOLUTION_ASKING: the entry as it was before */
     bool keeps_output;          /* an interrupt of its run gets what its handler has said: */
     buf output;                 /* under e->said_lock */
 };

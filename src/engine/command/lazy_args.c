@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { WAIT_FEW = 32 };         /* so many are copied before each event: cheaper than to fold it twice */
+enum { WAIT_FEW = 32 };         /* up to so many entries, copying their arguments before an event costs less than lent_feed(), which folds it twice */
 
 /* ---- as they were ---------------------------------------------------------------------------- */
 
@@ -83,7 +83,7 @@ pawl_code args_as_of(pawl_engine *e, cached_run *r, const char *id, arena *mem, 
 
 /* ---- lent ------------------------------------------------------------------------------------ */
 
-/* Of a resolving, its question is in place of them. */
+/* False while `on_unknown` is asked: the job has the arguments of that effect then. */
 bool args_borrow(const outbox_entry *entry)
 {
     return entry->args == ARGS_IN_STATE && entry->resolution != RESOLUTION_ASKING;
@@ -118,7 +118,7 @@ void args_drop(outbox_entry *entry)
     entry->job.args = NULL;
 }
 
-/* *open: its command is. */
+/* Copies the arguments out of the state. *open: the command is open; else nothing was copied. */
 static pawl_code take(pawl_engine *e, outbox_entry *entry, bool *open, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -168,7 +168,7 @@ bool args_wait(const cached_run *r)
     return r->borrowed && outbox_count(&r->outbox, ENTRIES_CALL_WAITS) > WAIT_FEW;
 }
 
-/* What channels have changes with none of these. */
+/* No item of these kinds changes the value of a channel. */
 bool args_stay(const pawl_entry *entry)
 {
     const uint32_t harmless = ENTRY_IN(ITEM_RECORDS) | ENTRY_IN(ITEM_VISIT) | ENTRY_IN(ITEM_CALL) | ENTRY_IN(ITEM_SLEEP) | ENTRY_IN(ITEM_SPAWN) |

@@ -49,7 +49,7 @@ void outbox_free(pawl_engine *e, cached_run *r)
     r->outbox.index_cap = 0;
 }
 
-/* Nothing has happened with these entries: they are made again when the run is driven again. */
+/* Drops the entries when nothing has begun for any of them: they are made again when the run is driven again. */
 void outbox_forget(pawl_engine *e, cached_run *r)
 {
     const uint32_t may_go = ENTRIES_CALL_WAITS & ~ENTRY_IN(ENTRY_QUEUED);
@@ -130,7 +130,8 @@ void outbox_stop_unstarted(cached_run *r)
                 entry_stop(entry);
 }
 
-/* The next holder counts on from what the store has, and takes back what it did not begin: what was read before is no longer true (E13). */
+/* Another engine holds the run. It continues the counts of the store, and takes back attempts that did not begin, so the counts that were read here are
+ * not valid any more (E13). */
 static void attempts_forget(outbox_entry *entry)
 {
     count_clear(entry);
@@ -183,8 +184,8 @@ static void sql_state_dropped(cached_run *r)
             sql_undo(entry);
 }
 
-/* Its command was folded and is not known to be stored: what is stored instead may ask for something else under the same id. What is not pure has not
- * begun (E1, G9), and a child run has not if it is new. */
+/* The command of the entry was folded and is not known to be stored: another engine may have stored another command under the same id, so nothing of the
+ * entry is used. A command that is not pure has not begun (E1, G9), nor has a child run in ENTRY_CHILD_NEW. */
 static void entry_unmake(outbox_entry *entry)
 {
     pawl_engine *e = entry->e;
@@ -216,7 +217,7 @@ void outbox_state_dropped(cached_run *r)
     buf_reset(&r->outbox.received);
     OUTBOX_EACH(r, fed, next, ENTRY_FED)
         if (!BROKEN(BROKEN_RECEIPT_DROPPED))
-            entry_move(fed, ENTRY_DONE);        /* its fold is gone, its receipt is not */
+            entry_move(fed, ENTRY_DONE);        /* the state with the receipt is dropped, the receipt is fed again */
     OUTBOX_EACH(r, granted, following, ENTRY_GRANTED)
         if (granted->count == COUNT_IN_COMMIT)
             count_clear(granted);

@@ -9,13 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_MS = 100, QUEUE_FEW = 64 };
+enum {
+    LOOK_MS = 100,              /* threads that do not return are looked for that often */
+    QUEUE_FEW = 64              /* pool_room(): with so many in the queue arguments are not copied for further ones */
+};
 
-typedef struct slot {          /* of a thread */
+typedef struct slot {           /* of a thread */
     pool *p;
     pthread_t thread;
-    bool taken, left;           /* it has been begun and not joined; it ends */
-    outbox_entry *at;                 /* the entry that it runs */
+    bool taken, left;           /* the thread was started and is not joined; it ends, or has ended */
+    outbox_entry *at;           /* the entry that it runs */
 } slot;
 
 struct pool {
@@ -23,16 +26,16 @@ struct pool {
     pawl_alloc alloc;
     pthread_mutex_t lock;
     pthread_cond_t work;
-    outbox_entry *first, *last;       /* the queue */
+    outbox_entry *first, *last; /* the queue */
     unsigned count;             /* threads that there may be */
     unsigned begun, busy;       /* threads that there are; of them at work */
     unsigned queued;            /* entries that no thread has */
     size_t bytes;
     bool over;
-    bool full;                  /* the queue was: the driving thread is told when half of it is left */
+    bool full;                  /* the queue had QUEUE_FEW entries: the driving thread is woken when half of them are left */
     int64_t looked_ms;          /* when threads that do not come back were looked for */
     bool simulated;             /* no threads: a random number says what a thread would do next, and the driving thread does it */
-    outbox_entry *held;               /* simulated: performed, not yet returned to the driving thread */
+    outbox_entry *held;         /* simulated: performed, not yet returned to the driving thread */
     unsigned nheld;
     unsigned cap;
     slot slots[];
@@ -152,7 +155,7 @@ static void simulated_return(pool *p, uint64_t n)
 }
 
 /* Which thread moves next is drawn: one that calls a handler, or one whose handler returned. Stops by chance; with `wait`, not before
- * one has returned. The draw that is shared with the run's life has its lowest bit set always. */
+ * one has returned. The lowest bit of a draw is not used: chance() also draws lives of runs, and sets it in all of them. */
 static void simulated_threads(pawl_engine *e, bool wait)
 {
     pool *p = e->pool;

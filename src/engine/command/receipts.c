@@ -6,9 +6,6 @@
 
 #include <string.h>
 
-#include <stdio.h>
-#include <string.h>
-
 static pawl_outcome outcome_of(pawl_code rc)
 {
     return rc >= 0 ? PAWL_DONE : rc == PAWL_TIMEOUT ? PAWL_TIMED_OUT : rc == PAWL_UNKNOWN ? PAWL_OUTCOME_UNKNOWN
@@ -45,7 +42,8 @@ void reply_check(pawl_engine *e, outbox_entry *entry)
     arena_free(&mem);
 }
 
-/* When it fails a person is asked, and may have it performed again: then what was counted counts no more. */
+/* An inverse of a compensable command. When it fails, a person is asked, and may have it performed again: the attempts before that do not count any
+ * more, so its receipt says how many they were. */
 static bool is_inverse(const outbox_entry *entry)
 {
     return strstr(entry->job.id, "." UNDO_TASK ".") != NULL;
@@ -61,7 +59,7 @@ void receipt_make(pawl_engine *e, outbox_entry *entry)
     if (entry->resolution == RESOLUTION_ASKING && !resolve_end(e, entry))
         return;
     reply_check(e, entry);
-    if (b->failed || entry->rc == PAWL_NOMEM)      /* it has happened: what it said found no memory */
+    if (b->failed || entry->rc == PAWL_NOMEM)      /* the handler has run, and its reply is lost */
         entry->rc = pawl_reply_fail(&entry->reply, PAWL_UNKNOWN, "%s: its receipt found no memory", entry->job.effect);
     if (entry->limits.cls == PAWL_ONCE && is_retryable(entry->rc) && !entry->reply.untouched)
         entry->rc = PAWL_UNKNOWN;      /* it may have happened (E5) */
@@ -74,7 +72,7 @@ void receipt_make(pawl_engine *e, outbox_entry *entry)
         buf_reset(b);
         reply_failure(&entry->reply, entry->rc, doubt || is_inverse(entry) ? entry->job.attempt : 0, b);
     }
-    if (entry->h == NULL || !entry->h->sql)     /* which may be performed again, when the transaction is not stored */
+    if (entry->h == NULL || !entry->h->sql)     /* a command in SQL is performed again when its transaction is not stored */
         args_drop(entry);
     entry_move(entry, ENTRY_DONE);
 }

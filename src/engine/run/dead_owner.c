@@ -1,6 +1,6 @@
 /* dead_owner.c - releases the leases of dead processes of this machine, so that no engine waits for their end (S2).
  *
- * Called by pawl_work() every BURY_MS, on the driving thread; the store is used under the engine's lock. */
+ * Called by pawl_work() every RECLAIM_MS, on the driving thread; the store is used under the engine's lock. */
 #include "engine/run/run.h"
 #include "engine/run/owner.h"
 
@@ -51,7 +51,7 @@ pawl_code dead_owners_release(pawl_engine *e, pawl_err *err)
         rc = e->store->verbs->list(e->store, &f, see_held, b, err);
         if (rc == PAWL_OK && b->mem.failed)
             rc = fail(err, PAWL_NOMEM, "no memory to look for leases of dead processes");
-        if (rc == PAWL_OK && b->n > 0)
+        if (rc == PAWL_OK && b->n > 0)     /* one that was claimed since the list was read has another fence, and stays as it is */
             rc = e->store->verbs->release(e->store, b->holds, b->n, NULL);
         pthread_mutex_unlock(&e->lock);
     } while (rc == PAWL_OK && b->seen == PAGE);

@@ -56,7 +56,7 @@ static bool asked_grow(pawl_engine *e, cached_run *r)
     open_wait **old = r->asked, **all = r->nasked < old_cap ? NULL : mem_new(&e->alloc, cap * sizeof *all);
 
     if (all == NULL)
-        return old_cap > 0;     /* longer chains, that is all */
+        return old_cap > 0;     /* without memory the chains get longer */
     r->asked = all;
     r->asked_cap = cap;
     for (size_t i = 0; i < old_cap; i++)
@@ -125,7 +125,7 @@ static wait_change *wait_new(pawl_engine *e, cached_run *r, const char *id)
     return w->id != NULL ? w : NULL;
 }
 
-/* Of the id in e->text. */
+/* A wait was opened; its id is in e->text. */
 static pawl_code wait_asked(pawl_engine *e, cached_run *r, const call *c)
 {
     const bool doubt = c->at == CALL_IN_DOUBT;
@@ -264,7 +264,7 @@ static pawl_code item_ended(pawl_engine *e, cached_run *r, const item *it)
     return *(at = asked_slot(r, e->text.data)) != NULL ? wait_over(e, r, at, it) : PAWL_OK;
 }
 
-/* What a task has lost in a race goes with it, without an item of its own. */
+/* The calls that a task lost in a race end when it leaves: they have no item of their own. */
 static pawl_code task_left(pawl_engine *e, cached_run *r, const item *it)
 {
     frame *in;
@@ -314,7 +314,7 @@ pawl_code wait_index_step(pawl_engine *e, cached_run *r)
     return rc;
 }
 
-/* Its store has these already. */
+/* The waits of a state that was loaded are in the store already: no change is left for the next append. */
 pawl_code wait_index_load(pawl_engine *e, cached_run *r)
 {
     pawl_code rc = waits_scan(e, r);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { RUNS_MAX = 256, WAITING_MAX = 120 };      /* fewer than half of a batch may wait for a place in a rate limit, so that other runs get in */
-enum { LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512, BURY_MS = 500 };
+enum { LOOK_MAX = 1024, POLL_MS = 10, REFUSALS_MAX = 2, FILLS_MAX = 512, RECLAIM_MS = 500 };
 
 typedef struct run_batch {
     cached_run *runs[RUNS_MAX];
@@ -508,12 +508,12 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
 
     if (rc == PAWL_OK)
         rc = held_again(e, c, err);
-    for (int64_t buried = 0; rc == PAWL_OK && !e->stopping && !(e->draining && batch_is_idle(c));) {
+    for (int64_t reclaimed = 0; rc == PAWL_OK && !e->stopping && !(e->draining && batch_is_idle(c));) {
         int64_t now = steady_ms();
 
         completions_heard(e);
-        if (buried == 0 || now - buried >= BURY_MS) {
-            buried = now;
+        if (reclaimed == 0 || now - reclaimed >= RECLAIM_MS) {
+            reclaimed = now;
             if ((rc = dead_owners_release(e, err)) != PAWL_OK)
                 break;
         }
