@@ -17,6 +17,7 @@ pawl_report *report_new(const pawl_alloc *alloc)
     return r;
 }
 
+/* Without memory r->mem.failed is set; whoever makes the report looks at it once, at the end. */
 void report_add(pawl_report *r, pawl_severity severity, const char *kind, const char *text, const char *path)
 {
     fault *f = arena_zero(&r->mem, sizeof *f);
@@ -41,7 +42,7 @@ void report_say(pawl_report *r, pawl_severity severity, const char *kind, const 
     va_start(args, fmt);
     failv(&text, PAWL_INVALID, fmt, args);
     va_end(args);
-    if (path == NULL)
+    if (path == NULL)           /* the caller had no memory to build it */
         r->mem.failed = true;
     else
         report_add(r, severity, kind, text.text, path);

@@ -9,7 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HOLD_MS = 1000, LOOK_MS = 20, PLACE_BYTES = 48 };
+enum {
+    HOLD_MS = 1000,             /* the end of a child is held back until the child is read to its end, or was silent for that long */
+    LOOK_MS = 20,               /* a waiting reader polls the store that often */
+    PLACE_BYTES = 48
+};
 enum { CHUNK_ITEMS = PAWL_ITEM_MESSAGE | PAWL_ITEM_TOOL_CALL | PAWL_ITEM_ARTIFACT | PAWL_ITEM_ERROR };
 
 typedef struct spot { uint64_t seq, index; char cursor[PLACE_BYTES]; } spot;   /* a position in a run */
@@ -32,7 +36,7 @@ struct pawl_chunks {
     pawl_alloc alloc;
     pawl_engine *e;
     source *all, *turn;         /* the last of `all` is the agent's run; `turn`: the one to read next, NULL: the first */
-    uint64_t told;              /* number of chunks of children */
+    uint64_t told;              /* number of chunks of children: the `live` of the next one */
     arena mem;                  /* for the current chunk */
     pthread_mutex_t lock;
     pthread_cond_t woken;
@@ -57,9 +61,9 @@ const char *pawl_chunk_name(pawl_chunk_kind kind)
 
 /* ---- a change as a chunk ------------------------------------------------------------------------------ */
 
-typedef struct row { const char *part; pawl_chunk_kind kind; const char *as; } row;     /* as: the member of a Status chunk; NULL: unchanged */
+typedef struct chunk_row { const char *part; pawl_chunk_kind kind; const char *as; } chunk_row;     /* as: the member of a Status chunk; NULL: unchanged */
 
-static const row emitted[] = {
+static const chunk_row emitted[] = {
     { "text_complete", PAWL_CHUNK_TEXT_COMPLETE, NULL }, { "thinking_complete", PAWL_CHUNK_THINKING_COMPLETE, NULL },
     { "tool_start", PAWL_CHUNK_TOOL_START, NULL }, { "tool_end", PAWL_CHUNK_TOOL_END, NULL },
     { "permission_request", PAWL_CHUNK_PERMISSION_REQUEST, NULL }, { "sub_agent_spawned", PAWL_CHUNK_SUB_AGENT_SPAWNED, NULL },
@@ -68,7 +72,7 @@ static const row emitted[] = {
     { "done", PAWL_CHUNK_DONE, NULL }, { "compact", PAWL_CHUNK_STATUS, "compact" }, { "cache_break", PAWL_CHUNK_STATUS, "cache_break" },
 };
 
-static const row *row_of(const pawl_item_change *ch)
+static const chunk_row *row_of(const pawl_item_change *ch)
 {
     for (size_t i = 0; i < sizeof emitted / sizeof *emitted; i++)
         if (strcmp(emitted[i].part, ch->part) == 0)
@@ -112,7 +116,7 @@ static const pawl_value *delta_of(arena *mem, const pawl_delta *d, pawl_chunk_ki
 /* NULL: not of that kind, or no memory. */
 static const pawl_value *said_of(arena *mem, const pawl_item_change *ch, const pawl_value *v, pawl_chunk_kind *kind)
 {
-    const row *one;
+    const chunk_row *one;
     pawl_delta said;
 
     if (ch->delta != NULL)
@@ -146,6 +150,7 @@ static const char *json_of(pawl_chunks *c, const pawl_value *v)
 
 /* ---- runs that are read --------------------------------------------------------------------------------- */
 
+/* Called by the stream, on any thread, when one of the runs may have changed. */
 static void stirs(void *ctx)
 {
     pawl_chunks *c = ctx;
@@ -362,7 +367,7 @@ static pawl_code wrapped(pawl_chunks *c, const source *s, pawl_chunk *k, pawl_er
 
 pawl_code pawl_chunks_next(pawl_chunks *c, pawl_chunk *out, pawl_err *err)
 {
-    const source *agent = c == NULL ? NULL : c->all;
+    const source *agent = c == NULL ? NULL : c->all;    /* the last of the list, see below */
     pawl_code rc = PAWL_PENDING;
     size_t n = 0;
 
@@ -372,7 +377,7 @@ pawl_code pawl_chunks_next(pawl_chunks *c, pawl_chunk *out, pawl_err *err)
     sources_sweep(c);
     for (const source *s = c->all; s != NULL; agent = s, s = s->next)
         n++;
-    for (size_t i = 0; i < n && rc == PAWL_PENDING; i++) {
+    for (size_t i = 0; i < n && rc == PAWL_PENDING; i++) {      /* each run has its turn, so that none keeps the others waiting */
         source *s = c->turn != NULL ? c->turn : c->all;
         const spot before = s->at;
 

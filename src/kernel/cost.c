@@ -15,7 +15,7 @@ amounts cost_due(const pawl_limits *l)
 
     l = l != NULL ? l : &none;
     due = of_cost(&l->cost);
-    if (due.n[COST_CALLS] == 0 && l->cls != PAWL_PURE)
+    if (due.n[COST_CALLS] == 0 && l->cls != PAWL_PURE)      /* not declared: a call for each attempt that may be made */
         due.n[COST_CALLS] = l->retry.max_attempts > 1 ? l->retry.max_attempts : 1;
     return due;
 }
@@ -30,6 +30,7 @@ const char *cost_error(const pawl_cost *c)
     return c->calls < 0 || c->micros < 0 || c->tokens < 0 ? "what it may cost is not below 0" : NULL;
 }
 
+/* The fault of an object of amounts; NULL: none. `also`: a further member that it may have. A number above INT64_MAX is 0 as an int, and none as a uint. */
 static const char *numbers_wrong(const pawl_value *v, const char *also)
 {
     pawl_iter it = pawl_iter_of(v);

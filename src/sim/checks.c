@@ -17,6 +17,7 @@ enum { TOTAL_SLACK_MS = 20000 };        /* delays that may lie between the check
 
 /* ---- lines ------------------------------------------------------------------------------------------ */
 
+/* E9: a sleep does not end before its time. */
 void sleep_check(world *w, sim_run *y, const sim_command *d, const item *it)
 {
     if (d->due_ms > 0 && !state_canceling(y->st))
@@ -75,6 +76,7 @@ static bool comes_after(const char *a, const char *b)
     return visit_a != visit_b ? visit_a > visit_b : n_a > n_b;
 }
 
+/* E5: inverses are issued one at a time, the latest command first. */
 void inverse_check(world *w, sim_run *y, const item *it)
 {
     const pawl_value *spec, *args;
@@ -98,6 +100,8 @@ void inverse_check(world *w, sim_run *y, const item *it)
               pawl_state_commands(y->st));
 }
 
+/* A receipt that was delivered for an earlier life of the run, under the same local id, is taken from the mailbox: it must not end a command of this
+ * life. */
 void stale_receipts_check(world *w, sim_run *y, const pawl_append *a)
 {
     for (size_t i = 0; i < a->ntaken && !w->over; i++)
@@ -137,6 +141,7 @@ int64_t first_timer_ms(world *w, const sim_run *y)
     return t.at;
 }
 
+/* E9: the store wakes a run that nobody holds no later than at its first timer. */
 void timers_check(world *w, sim_run *y)
 {
     pawl_head head;
@@ -153,6 +158,7 @@ void timers_check(world *w, sim_run *y)
 
 /* ---- leases --------------------------------------------------------------------------------------------- */
 
+/* S2: no claim succeeds while another owner's lease lasts. `before`: the heads before the claims. */
 void claims_check(world *w, const char *owner, const pawl_claim *before, const pawl_claim *all, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -166,6 +172,7 @@ void claims_check(world *w, const char *owner, const pawl_claim *before, const p
     }
 }
 
+/* S2: when a handler begins, its worker has the lease, under the fence that the handler is given. */
 void holder_check(world *w, const worker *k, const sim_run *y, const pawl_job *job)
 {
     pawl_head head;
@@ -190,6 +197,7 @@ static void attempts_check(world *w, const sim_run *y, const sim_command *d, con
                   (unsigned)(job->attempt - d->cleared), (unsigned)most);
 }
 
+/* Only a holder that knows of the back-off keeps it: the one whose attempt failed, or a later one if that one released the run properly. */
 static void backoff_check(world *w, const sim_run *y, const sim_command *d, const pawl_job *job)
 {
     bool known = d->rest_until_ms > 0 && (job->fence == d->rest_fence || (d->rest_handed_on && job->fence > d->rest_fence));
@@ -199,6 +207,7 @@ static void backoff_check(world *w, const sim_run *y, const sim_command *d, cons
                   d->id, (unsigned)job->attempt, (long long)w->now, (long long)d->rest_until_ms);
 }
 
+/* Attempts of other commands are not counted before dispatch, so a crash may repeat their numbers (E13). */
 static bool is_counted(const pawl_limits *limits)
 {
     return limits->cls == PAWL_ONCE || limits->cls == PAWL_COMPENSABLE || limits->retry.max_attempts > 1;

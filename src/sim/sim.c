@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FIRST_MS = 1000000 };    /* the time at which a world begins */
+
 /* ---- a world ---------------------------------------------------------------------------------------- */
 
 static pawl_code machines_make(world *w)
@@ -94,7 +96,7 @@ static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t see
     pawl_code rc;
 
     *w = (world){ .setup = setup, .t = setup->trouble != NULL ? *setup->trouble : pawl_sim_trouble_default(), .report = report,
-                  .rand = { seed }, .again = { seed ^ UINT64_C(0xA6A1A) }, .now = 1000000, .plain = plain, .calm = plain,
+                  .rand = { seed }, .again = { seed ^ UINT64_C(0xA6A1A) }, .now = FIRST_MS, .plain = plain, .calm = plain,
                   .handler = remote_act, .rival = rival_turn, .power_cut = world_power_cut };
     w->alloc = mem_or_default(NULL);
     buf_init(&w->trace, &w->alloc);
@@ -123,7 +125,7 @@ static pawl_code world_begin(world *w, const pawl_sim_setup *setup, uint64_t see
 
 static void world_end(world *w)
 {
-    w->calm = true;
+    w->calm = true;             /* no fault while everything is freed */
     for (unsigned i = 0; i < w->nworkers; i++) {
         w->workers[i].dead = true;
         worker_stop(w, &w->workers[i]);
@@ -154,7 +156,7 @@ static pawl_code undisturbed(world *w, const pawl_sim_setup *setup, uint64_t see
 
     if (rc == PAWL_OK)
         calm_phase(w);
-    if (w->report->oracle != NULL) {
+    if (w->report->oracle != NULL) {    /* a promise that is broken without faults is an error of the call, not a finding */
         pawl_err why = w->err;
 
         w->err = (pawl_err){ PAWL_OK, "" };
@@ -192,7 +194,7 @@ static pawl_code disturbed(world *w, world *plain, const pawl_sim_setup *setup, 
         sim_run_judge(w, &w->runs[i]);
     for (unsigned i = 0; i < w->nruns; i++)
         report->children += w->runs[i].child;
-    report->took_ms = w->now - 1000000;
+    report->took_ms = w->now - FIRST_MS;
     buf_char(&w->trace, '\0');
     if (!w->trace.failed && (report->trace = malloc(w->trace.size)) != NULL) {
         memcpy(report->trace, w->trace.data, w->trace.size);

@@ -5,7 +5,9 @@
 
 /* ---- requests: the same bytes for the same arguments, since what has been cached is found by its bytes ------------ */
 
+/* A mark makes the API cache all of the request up to it. */
 enum { MARKED_MESSAGES = 2 };           /* with those on tools and system prompt, the four that the API allows */
+enum { USAGE_CACHE_READ = 4, USAGE_CACHE_WRITE = 8 };   /* bits of llm_answer.counted, beside USAGE_IN and USAGE_OUT */
 static const char blanks[] = " \t\r\n\f\v";
 static const char mark[] = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
@@ -13,7 +15,7 @@ typedef struct writing {
     arena *mem;
     const llm_request *q;
     buf *out;
-    size_t marks[MARKED_MESSAGES];      /* where the newest messages can be marked, the older one first; 0: nowhere */
+    size_t marks[MARKED_MESSAGES];      /* offsets in `out` where the newest messages can be marked, the older one first; 0: nowhere */
     bool first;                         /* the next block needs no comma */
 } writing;
 
@@ -25,6 +27,7 @@ static bool is_blank(const pawl_value *text)
     return s == NULL || strspn(s, blanks) == pawl_value_size(text);
 }
 
+/* Whether a block is sent at all. */
 static bool sends(const pawl_value *block, bool assistant)
 {
     if (llm_is(block, "text"))
@@ -194,6 +197,7 @@ static void output_write(const llm_request *q, buf *b)
     }
 }
 
+/* The brace of a tool is closed when the next one begins, that of the last one after its mark. */
 static void tools_write(writing *w)
 {
     const pawl_value *tool;
@@ -276,8 +280,8 @@ static void usage_read(llm_answer *a, const pawl_value *usage)
 {
     llm_count_member(a, usage, "/input_tokens", USAGE_IN, &a->usage.input);
     llm_count_member(a, usage, "/output_tokens", USAGE_OUT, &a->usage.output);
-    llm_count_member(a, usage, "/cache_read_input_tokens", 4, &a->usage.cache_read);
-    llm_count_member(a, usage, "/cache_creation_input_tokens", 8, &a->usage.cache_write);
+    llm_count_member(a, usage, "/cache_read_input_tokens", USAGE_CACHE_READ, &a->usage.cache_read);
+    llm_count_member(a, usage, "/cache_creation_input_tokens", USAGE_CACHE_WRITE, &a->usage.cache_write);
 }
 
 static pawl_code on_message_start(llm_answer *a, const pawl_value *ev)
@@ -295,6 +299,7 @@ static pawl_code on_message_start(llm_answer *a, const pawl_value *ev)
 
 static pawl_code on_block_start(llm_answer *a, const pawl_value *ev)
 {
+    /* `text`: the member with the beginning of the text. Blocks of other types are kept as they are (LLM_RAW). */
     static const struct { const char *type; llm_kind kind; const char *text; } kinds[] = {
         { "text", LLM_TEXT, "text" }, { "thinking", LLM_THINKING, "thinking" }, { "tool_use", LLM_TOOL, NULL },
     };
@@ -346,6 +351,7 @@ static void citation_read(llm_part *p, const pawl_value *citation)
 /* Deltas of unknown types are ignored. */
 static pawl_code on_block_delta(llm_answer *a, const pawl_value *ev)
 {
+    /* `text`: the member with the piece; `of`: the kinds of blocks that it may belong to, by bit. */
     static const struct { const char *type, *text; unsigned of; } deltas[] = {
         { "text_delta", "text", 1u << LLM_TEXT }, { "thinking_delta", "thinking", 1u << LLM_THINKING },
         { "input_json_delta", "partial_json", 1u << LLM_TOOL | 1u << LLM_RAW },
@@ -430,7 +436,8 @@ static pawl_code on_error(llm_answer *a, const pawl_value *ev)
 
 static pawl_code event(llm_answer *a, const sse_event *ev, arena *scratch)
 {
-    static const struct { const char *type; pawl_code (*on)(llm_answer *a, const pawl_value *ev); bool first; } events[] = {
+    /* `early`: may come before message_start. */
+    static const struct { const char *type; pawl_code (*on)(llm_answer *a, const pawl_value *ev); bool early; } events[] = {
         { "error", on_error, true }, { "message_start", on_message_start, true }, { "content_block_start", on_block_start, false },
         { "content_block_delta", on_block_delta, false }, { "content_block_stop", on_block_stop, false },
         { "message_delta", on_message_delta, false }, { "message_stop", on_message_stop, false },
@@ -447,7 +454,7 @@ static pawl_code event(llm_answer *a, const sse_event *ev, arena *scratch)
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         if (strcmp(type, events[i].type) != 0)
             continue;
-        if (!events[i].first && !a->begun)
+        if (!events[i].early && !a->begun)
             return llm_invalid(a, "%s before message_start", type);
         return events[i].on(a, v);
     }

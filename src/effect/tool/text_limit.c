@@ -37,6 +37,7 @@ void plain_put(buf *b, const char *data, size_t size)
     buf_put(b, data + from, at - from);
 }
 
+/* The limit holds for the parts of the text, not for the notes about what is left out. */
 bool plain_cut(buf *out, const char *text, size_t size, size_t most, cut_where where)
 {
     size_t head = where == CUT_MIDDLE ? most / 2 : most, tail = most - head;

@@ -76,7 +76,7 @@ const char *input_text(const tool_call *c, const char *name);
 int64_t input_count(const tool_call *c, const char *name, int64_t otherwise);
 bool input_flag(const tool_call *c, const char *name);
 
-/* ---- plain.c: text for models: pure ------------------------------------------------------------------- */
+/* ---- text_limit.c: text for models: pure ------------------------------------------------------------------- */
 
 /* Append `data` as UTF-8: invalid bytes and NUL become U+FFFD. */
 void plain_put(buf *b, const char *data, size_t size);
@@ -84,7 +84,7 @@ void plain_put(buf *b, const char *data, size_t size);
 bool plain_cut(buf *out, const char *text, size_t size, size_t most, cut_where where);
 bool plain_binary(const char *data, size_t size);   /* its first PROBE_BYTES contain NUL */
 
-/* ---- beneath.c: files of the workspace, and of nowhere else -------------------------------------------- */
+/* ---- workspace_fs.c: files of the workspace, and of nowhere else -------------------------------------------- */
 
 typedef struct root { int fd; bool read_only; const char *real, *said; } root;     /* read_only: no command may write in it */
 typedef struct roots { root all[ROOTS_MAX]; size_t n; } roots;

@@ -15,19 +15,20 @@ enum {
     SEEN_MAX = 1000000          /* names */
 };
 
-typedef struct step {
+typedef struct walk_step {
     walk *w;
     char path[TOOL_PATH_BYTES]; /* absolute; from `begin` on relative to the start */
     size_t begin;
     pawl_code rc;
-} step;
+} walk_step;
 
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool enough(step *s)
+/* tool_stop() counts its calls in `looks`: the clock is read at one of sixteen. */
+static bool enough(walk_step *s)
 {
     walk *w = s->w;
 
@@ -41,7 +42,7 @@ static bool enough(step *s)
 }
 
 /* The names in a folder, in `mem`. */
-static char **names_of(step *s, arena *mem, DIR *dir, size_t *n)
+static char **names_of(walk_step *s, arena *mem, DIR *dir, size_t *n)
 {
     void *names = NULL;
     size_t cap = 0;
@@ -64,9 +65,10 @@ static char **names_of(step *s, arena *mem, DIR *dir, size_t *n)
     return names;
 }
 
-static void folder(step *s, int fd, size_t size, unsigned depth);
+static void folder_walk(walk_step *s, int fd, size_t size, unsigned depth);
 
-static void one(step *s, int fd, const char *name, size_t size, unsigned depth)
+/* One name of the folder `fd`, whose path has `size` bytes. What has too long a path, is gone, or is forbidden to tools is skipped. */
+static void name_visit(walk_step *s, int fd, const char *name, size_t size, unsigned depth)
 {
     size_t n = strlen(name);
     struct stat st;
@@ -84,12 +86,12 @@ static void one(step *s, int fd, const char *name, size_t size, unsigned depth)
         if (depth == DEPTH_OF_FOLDERS)
             s->w->deep = true;
         else if ((next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
-            folder(s, next, size + n, depth + 1);
+            folder_walk(s, next, size + n, depth + 1);
     }
 }
 
 /* Takes `fd`. */
-static void folder(step *s, int fd, size_t size, unsigned depth)
+static void folder_walk(walk_step *s, int fd, size_t size, unsigned depth)
 {
     DIR *dir = fdopendir(fd);
     char **names;
@@ -103,14 +105,14 @@ static void folder(step *s, int fd, size_t size, unsigned depth)
     arena_init(&mem, &s->w->c->r->alloc, 4096);
     names = names_of(s, &mem, dir, &n);
     for (size_t i = 0; i < n && !enough(s); i++)
-        one(s, fd, names[i], size, depth);
+        name_visit(s, fd, names[i], size, depth);
     arena_free(&mem);
     closedir(dir);
 }
 
 pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *told)
 {
-    step *s = arena_zero(&w->c->mem, sizeof *s);
+    walk_step *s = arena_zero(&w->c->mem, sizeof *s);
     const size_t n = strcmp(from->path, "/") == 0 ? 0 : strlen(from->path);
     struct stat st;
     int fd;
@@ -130,7 +132,7 @@ pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *t
         close(fd);
         return s->rc;
     } else {
-        folder(s, fd, n, 1);
+        folder_walk(s, fd, n, 1);
         fd = -1;
     }
     if (fd >= 0)
