@@ -82,7 +82,7 @@ static pawl_code run_command(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     char why[COMMAND_WHY_BYTES];
 
-    if (command_denied(job, decided_on(pawl_value_get(job->args, "run")), pawl_value_string(pawl_value_get(job->args, "cwd")), why)) {
+    if (command_denied(job, decided_on(pawl_value_get(job->args, "run")), pawl_value_string(pawl_value_get(job->args, "cwd")), true, why)) {
         pawl_reply_untouched(reply);
         return pawl_reply_fail(reply, PAWL_DENIED, "%s: %s", job->effect, why);
     }

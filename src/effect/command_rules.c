@@ -5,6 +5,7 @@
 #include "effect/command_rules.h"
 #include "effect/resolve_links.h"
 #include "net/net.h"
+#include "policy/file_rules.h"
 
 enum { PATHS_MAX = 4096 };      /* more than that is denied */
 
@@ -31,18 +32,18 @@ static bool say(char why[COMMAND_WHY_BYTES], const char *text)
     return true;
 }
 
-static bool denied(const pawl_job *job, const pawl_value *command, const char *cwd, arena *mem, char why[COMMAND_WHY_BYTES])
+static bool denied(const pawl_job *job, const pawl_value *command, const char *cwd, bool node, arena *mem, char why[COMMAND_WHY_BYTES])
 {
     const char *behavior = pawl_value_string(pawl_value_get(pawl_value_get(job->args, "decision"), "behavior"));
     const link_rules rules = { .policy = job->policy, .time_ms = epoch_ms(), .stop = stops, .ctx = (void *)(uintptr_t)job };
-    pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC, .mode = pawl_mode_named(job->mode), .node = true, .cwd = cwd, .time_ms = epoch_ms() };
+    pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC, .mode = pawl_mode_named(job->mode), .node = node, .cwd = cwd, .time_ms = epoch_ms() };
     path_list l = { .mem = mem, .all = value_pack(mem, NULL, "[]") };
     pawl_err err = {0};
     pawl_decision d;
 
     if ((q.args = value_pack(mem, NULL, "{s:v}", "command", command)) == NULL || l.all == NULL)
         return say(why, "no memory to decide on it");
-    pawl_policy_paths(job->policy, &q, see_path, &l);
+    call_paths(job->policy, &q, see_path, &l);
     if (l.all == NULL || l.n > PATHS_MAX)
         return say(why, "it names more paths than are looked up");
     if (l.n > 0 && (q.links = links_of(mem, cwd, l.all, &rules, &err)) == NULL)
@@ -53,10 +54,10 @@ static bool denied(const pawl_job *job, const pawl_value *command, const char *c
     if (behavior == NULL || strcmp(behavior, pawl_behavior_name(PAWL_ALLOW)) != 0)
         return false;
     pawl_decide(job->policy, &q, &d);
-    return d.behavior == PAWL_ASK && d.ground == PAWL_BY_ASK_RULE && say(why, d.reason);
+    return d.behavior == PAWL_ASK && (d.ground == PAWL_BY_ASK_RULE || d.ground == PAWL_BY_MODE) && say(why, d.reason);
 }
 
-bool command_denied(const pawl_job *job, const pawl_value *command, const char *cwd, char why[COMMAND_WHY_BYTES])
+bool command_denied(const pawl_job *job, const pawl_value *command, const char *cwd, bool node, char why[COMMAND_WHY_BYTES])
 {
     bool is;
     arena mem;
@@ -64,7 +65,7 @@ bool command_denied(const pawl_job *job, const pawl_value *command, const char *
     if (job->policy == NULL)
         return false;
     arena_init(&mem, NULL, 4096);
-    is = denied(job, command, cwd, &mem, why);
+    is = denied(job, command, cwd, node, &mem, why);
     arena_free(&mem);
     return is;
 }

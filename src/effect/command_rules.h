@@ -7,7 +7,7 @@
 enum { COMMAND_WHY_BYTES = 400 };
 
 /* Whether a rule now denies the command (a text, or a list of words) in that folder, by what its paths lead to; or asks about it, although the decision in
- * the arguments of the job was not a person's. True: `why` says so in one line. */
-bool command_denied(const pawl_job *job, const pawl_value *command, const char *cwd, char why[COMMAND_WHY_BYTES]);
+ * the arguments of the job was not a person's. `node`: it is a command of an agent file, not of a model. True: `why` says so in one line. */
+bool command_denied(const pawl_job *job, const pawl_value *command, const char *cwd, bool node, char why[COMMAND_WHY_BYTES]);
 
 #endif

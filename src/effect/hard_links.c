@@ -3,7 +3,7 @@
  * Called by the tools and by the effect `links`, on any thread, for a file that has more than one name. The kernel does not tell the names of a file, so
  * those of the denied files are looked for: first the plain paths of the rules, and where a rule has wildcards all names below its first plain folders.
  * Links are not followed there: what they lead to has a name of its own. */
-#define _GNU_SOURCE             /* d_type */
+#define _GNU_SOURCE             /* d_type, realpath */
 #include "effect/hard_links.h"
 
 #include <dirent.h>
@@ -187,6 +187,65 @@ const char *denied_files_twin(const denied_files *d, const struct stat *st)
     const denied_file key = { st->st_dev, st->st_ino, NULL }, *found = d->n == 0 ? NULL : bsearch(&key, d->all, d->n, sizeof key, by_inode);
 
     return found != NULL ? found->path : NULL;
+}
+
+/* ---- links in rules --------------------------------------------------------------------------------------------- */
+
+typedef struct denied_way { const char *said, *real; } denied_way;
+
+struct denied_ways {
+    arena *mem;
+    const pawl_policy *p;
+    file_use u;
+    denied_way *all;
+    size_t n, cap;
+};
+
+static bool way_note(void *ctx, const char *place)
+{
+    denied_ways *w = ctx;
+    void *all = w->all;
+    char real[PATH_MAX];
+    size_t n = strlen(place);
+
+    while (n > 1 && place[n - 1] == '/')
+        n--;
+    if (realpath(place, real) == NULL || (strlen(real) == n && memcmp(real, place, n) == 0))
+        return true;
+    if (!arena_room(w->mem, &all, &w->cap, w->n, sizeof *w->all))
+        return false;
+    w->all = all;
+    w->all[w->n++] = (denied_way){ arena_strdup(w->mem, place, n), arena_text(w->mem, real) };
+    return !w->mem->failed;
+}
+
+denied_ways *denied_ways_find(arena *mem, const pawl_policy *p, const file_use *u)
+{
+    denied_ways *w = arena_zero(mem, sizeof *w);
+
+    if (w == NULL)
+        return NULL;
+    w->mem = mem;
+    w->p = p;
+    w->u = *u;
+    file_rule_places(p, u, way_note, w);
+    return mem->failed ? NULL : w;
+}
+
+const char *denied_ways_name(const denied_ways *w, arena *mem, const char *path)
+{
+    char name[2 * PATH_MAX];
+
+    for (size_t i = 0; i < w->n; i++) {
+        const char *real = w->all[i].real;
+        const size_t n = strcmp(real, "/") == 0 ? 0 : strlen(real);
+
+        if (!below_or_same(real, path))
+            continue;
+        if (snprintf(name, sizeof name, "%s%s", w->all[i].said, path + n) < (int)sizeof name && file_rule_denies(w->p, &w->u, name) != NULL)
+            return arena_text(mem, name);
+    }
+    return NULL;
 }
 
 bool denied_files_cut(const denied_files *d)

@@ -1,4 +1,4 @@
-/* hard_links.h - the other names of a file: whether a deny rule fits one of them (P8). */
+/* hard_links.h - the other names of a file: whether a deny rule fits one of them, be it a hard link or a path through links (P8). */
 #ifndef EFFECT_HARD_LINKS_H
 #define EFFECT_HARD_LINKS_H
 
@@ -18,5 +18,11 @@ denied_files *denied_files_find(arena *mem, const pawl_policy *p, const file_use
 const char *denied_files_twin(const denied_files *d, const struct stat *st);
 /* Not all names could be looked at, so that no twin found means nothing. */
 bool denied_files_cut(const denied_files *d);
+
+/* The links in the paths of the rules themselves: a rule about /var/run/key is also about /run/key, where /var/run is a link to /run. */
+typedef struct denied_ways denied_ways;
+denied_ways *denied_ways_find(arena *mem, const pawl_policy *p, const file_use *u);     /* in `mem`; NULL: no memory */
+/* The name by which a rule fits the file at this absolute path without links, in `mem`; NULL: none. */
+const char *denied_ways_name(const denied_ways *w, arena *mem, const char *path);
 
 #endif

@@ -72,6 +72,9 @@ typedef struct linking {
     bool full;                  /* there are more */
     const link_rules *rules;    /* NULL: no rules, and no name but the path matters */
     denied_files *denied[2];    /* for what may not be read, and not be edited; NULL: not looked for yet */
+    denied_ways *ways[2];       /* the same */
+    char real_cwd[PATH_MAX];    /* cwd without links; "": as it is given */
+    const char *cwd;
     const char *unknown;        /* a file with several names, of which it is not known whether a rule denies one; NULL: none */
     bool up;                    /* a path has .. in it: by that it may lead out of a folder that is not made yet */
     const pawl_value *out;
@@ -87,12 +90,28 @@ static bool begins_anywhere(const linking *k, const char *path)
     return *path == '/' || at_home(k, path);
 }
 
+/* The rest of a path that begins at the working folder of the process that opens it, which is not this one; NULL: it does not. */
+static const char *from_own_folder(const char *path)
+{
+    static const char *const ways[] = { "/proc/self/cwd", "/proc/thread-self/cwd" };
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const size_t n = strlen(ways[i]);
+
+        if (strncmp(path, ways[i], n) == 0 && (path[n] == '/' || path[n] == '\0'))
+            return path + n + strspn(path + n, "/");
+    }
+    return NULL;
+}
+
 /* `path` seen from `folder`. False: too long. */
 static bool made_absolute(const linking *k, const char *folder, const char *path, char whole[PATH_MAX])
 {
     const bool home = at_home(k, path);
     int n;
 
+    if (folder != NULL && from_own_folder(path) != NULL)
+        path = from_own_folder(path);
     if (home || *path == '/' || folder == NULL)
         n = snprintf(whole, PATH_MAX, "%s%s", home ? k->home : "", home ? path + 1 : path);
     else
@@ -129,11 +148,15 @@ static const char *denied_name(linking *k, const char *path)
     const char *twin = NULL;
     struct stat st;
 
-    if (k->rules == NULL || k->rules->policy == NULL || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink < 2)
+    if (k->rules == NULL || k->rules->policy == NULL)
         return NULL;
     for (size_t i = 0; i < 2 && twin == NULL; i++) {
         const file_use u = { uses[i].tool, uses[i].cls, k->rules->time_ms };
 
+        if (k->ways[i] == NULL && (k->ways[i] = denied_ways_find(k->mem, k->rules->policy, &u)) == NULL)
+            return NULL;
+        if ((twin = denied_ways_name(k->ways[i], k->mem, path)) != NULL || stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_nlink < 2)
+            continue;
         if (k->denied[i] == NULL && (k->denied[i] = denied_files_find(k->mem, k->rules->policy, &u, k->rules->stop, k->rules->ctx)) == NULL)
             return NULL;
         twin = denied_files_twin(k->denied[i], &st);
@@ -143,12 +166,24 @@ static const char *denied_name(linking *k, const char *path)
     return twin;
 }
 
+/* A path below the working folder as it is given, though that has links: they lead nowhere else than the folder itself. */
+static const char *seen_from_cwd(linking *k, const char *path)
+{
+    const size_t n = strlen(k->real_cwd);
+    char whole[2 * PATH_MAX];
+
+    if (n == 0 || strncmp(path, k->real_cwd, n) != 0 || (path[n] != '/' && path[n] != '\0'))
+        return path;
+    snprintf(whole, sizeof whole, "%s%s", k->cwd, path + n);
+    return arena_text(k->mem, whole);
+}
+
 /* `key`: how the path is called in the answer; NULL: by its absolute path, and only where it leads elsewhere. */
 static void path_look(linking *k, const char *folder, const char *path, const char *key)
 {
     char whole[PATH_MAX], plain[PATH_MAX + 1];
     const pawl_value *led;
-    const char *to, *same;
+    const char *to, *same, *here;
     bool absolute, linked;
 
     if (!made_absolute(k, folder, path, whole))
@@ -161,8 +196,12 @@ static void path_look(linking *k, const char *folder, const char *path, const ch
     }
     if (to == NULL)
         return;
-    linked = absolute && strcmp(to, plain) != 0;
-    same = denied_name(k, to);
+    if ((here = seen_from_cwd(k, to)) == NULL)
+        return;
+    linked = absolute && strcmp(here, plain) != 0;
+    if ((same = denied_name(k, to)) == NULL && here != to)
+        same = to;
+    to = here;
     if (!linked && same == NULL && (key == NULL || strcmp(to, key) == 0))
         return;
     if (!linked && same == NULL)
@@ -235,8 +274,15 @@ const pawl_value *links_of(arena *mem, const char *cwd, const pawl_value *paths,
 {
     linking k = { .mem = mem, .rules = rules, .home = getenv("HOME"), .out = value_pack(mem, NULL, "{}") };
     pawl_iter it = pawl_iter_of(paths);
+    char plain[PATH_MAX + 1];
     const pawl_value *one;
 
+    if (cwd != NULL && *cwd == '/' && strlen(cwd) < PATH_MAX) {
+        path_plainly(cwd, plain);
+        if (realpath(cwd, k.real_cwd) == NULL || strcmp(k.real_cwd, plain) == 0)
+            k.real_cwd[0] = '\0';
+        k.cwd = arena_text(mem, plain);
+    }
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         if (pawl_value_string(one) != NULL) {
             path_look(&k, cwd, pawl_value_string(one), pawl_value_string(one));

@@ -1,6 +1,7 @@
 /* command_paths.c - the paths of a command: targets of redirections, and operands of the programs that src/shell knows.
  *
  * Owns nothing; pure, any thread. Called by decide.c and explain.c, for a call that match.c has read. */
+#include "policy/file_rules.h"
 #include "policy/policy.h"
 
 typedef struct walker {
@@ -230,14 +231,19 @@ static bool visit_key(void *ctx, const command_path *w)
 
 void pawl_policy_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn *fn, void *ctx)
 {
-    path_teller t = { fn, ctx };
-    policy_call c;
     bool any = false;
 
     for (size_t i = 0; p != NULL && i < p->count && !any; i++)
         any = p->rules[i].on_edits || p->rules[i].on_reads;
-    if (!any)
-        return;
+    if (any)
+        call_paths(p, q, fn, ctx);
+}
+
+void call_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn *fn, void *ctx)
+{
+    path_teller t = { fn, ctx };
+    policy_call c;
+
     call_read(&c, p, q);
     if (c.command)
         command_paths_visit(&c, visit_key, &t);

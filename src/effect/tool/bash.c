@@ -216,7 +216,7 @@ pawl_code tool_bash(tool_call *c)
     pawl_code rc = PAWL_OK;
     sandbox in;
 
-    if (command_denied(c->job, pawl_value_get(c->input, "command"), c->cwd, why))
+    if (command_denied(c->job, pawl_value_get(c->input, "command"), c->cwd, false, why))
         return tool_error(c, "Permission denied: %s", why);
     if ((r = roots_open(c, &rc)) == NULL)
         return rc;

@@ -152,11 +152,27 @@ static bool names_allowed(tool_call *c, const opened_file *o, pawl_code *rc)
     return false;
 }
 
-static bool path_allowed(tool_call *c, const opened_file *o, const char *at, const char *written, pawl_code *rc)
+/* The name of the file at a true path by which a deny rule fits it; NULL: none does. */
+static const char *denied_name(tool_call *c, const char *at)
 {
     const file_use u = use_of(c);
-    const char *rule = file_rule_denies(c->job->policy, &u, at);
 
+    if (file_rule_denies(c->job->policy, &u, at) != NULL)
+        return at;
+    if (c->ways == NULL)
+        c->ways = denied_ways_find(&c->mem, c->job->policy, &u);
+    return c->ways != NULL ? denied_ways_name(c->ways, &c->mem, at) : NULL;
+}
+
+static bool path_allowed(tool_call *c, const opened_file *o, const char *path, const char *written, pawl_code *rc)
+{
+    const file_use u = use_of(c);
+    const char *at = denied_name(c, path), *rule = at != NULL ? file_rule_denies(c->job->policy, &u, at) : NULL;
+
+    if (c->mem.failed) {
+        *rc = tool_nomem(c);
+        return false;
+    }
     if (rule == NULL)
         return true;
     if (strcmp(at, written) == 0)
@@ -239,7 +255,6 @@ bool opened_allowed(tool_call *c, const opened_file *o, pawl_code *rc)
 
 bool opened_hides(tool_call *c, const char *path, int fd, const struct stat *st)
 {
-    const file_use u = use_of(c);
     const opened_file o = { .dir = -1, .fd = fd, .path = path, .st = st };
     char real[TOOL_PATH_BYTES];
     const char *twin;
@@ -247,9 +262,9 @@ bool opened_hides(tool_call *c, const char *path, int fd, const struct stat *st)
 
     if (c->job->policy == NULL)
         return false;
-    hides = file_rule_denies(c->job->policy, &u, path) != NULL || (fd >= 0 && links_look(c, st, &twin) != LINKS_FINE);
+    hides = denied_name(c, path) != NULL || c->mem.failed || (fd >= 0 && links_look(c, st, &twin) != LINKS_FINE);
     if (!hides && fd >= 0 && fd_path(fd, real) && strcmp(real, path) != 0)
-        hides = !leads_there(&o, real) || !leads_there(&o, path) || file_rule_denies(c->job->policy, &u, real) != NULL;
+        hides = !leads_there(&o, real) || !leads_there(&o, path) || denied_name(c, real) != NULL;
     c->hidden += hides;
     return hides;
 }

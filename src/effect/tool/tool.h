@@ -36,6 +36,7 @@ struct tool_call {
     const char *cwd;            /* absolute path of a folder */
     const reach_list *reach;         /* what no tool opens; of roots_open() */
     const denied_files *denied; /* of opened.c; NULL: not looked for yet */
+    const denied_ways *ways;    /* the same */
     size_t hidden;              /* files and folders that a search left out, since a rule denies them */
     arena mem;
     buf out;                    /* the content that is being made */
