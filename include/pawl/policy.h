@@ -93,6 +93,11 @@ PAWL_API void pawl_decide(const pawl_policy *p, const pawl_request *q, pawl_deci
 typedef bool pawl_path_fn(void *ctx, const char *path);
 PAWL_API void pawl_policy_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn *fn, void *ctx);
 
+/* Whether a command of a model may connect to that port of `host` from its sandbox (P13): an allow rule Network(HOST:PORT) fits, and no deny or ask rule
+ * does. *by_name: an allow rule names that very host, so it may be a private one. `p` may be NULL: no rules. */
+PAWL_API bool pawl_policy_network(const pawl_policy *p, const char *host, uint16_t port, int64_t time_ms, bool *by_name);
+PAWL_API bool pawl_policy_networks(const pawl_policy *p);          /* some allow rule is about the network; `p` may be NULL */
+
 /* ---- explaining ------------------------------------------------------------------------------------------------ */
 
 /* The decision, and `fn` with each rule that fits the call, in order of precedence; `decides`: this rule decided. `fn` may be NULL, and returns

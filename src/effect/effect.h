@@ -105,7 +105,7 @@ typedef struct process {
     const pawl_job *job;
     char **argv, **envp;
     const char *cwd;            /* NULL: that of the host */
-    int third;                  /* a descriptor that the program gets as its 3; 0: none */
+    int third, fourth;          /* descriptors that the program gets as its 3 and 4 (spawn.h); 0: none */
     const int *groups;          /* ngroups control groups (cgroup.h) that it belongs to */
     size_t ngroups;
     bool confined;              /* it may not change what runs may do (spawn_is_confined) */

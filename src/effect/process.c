@@ -129,7 +129,7 @@ static pawl_code not_started(const process *p, int why, pawl_err *err)
 static pawl_code start(process_exec *r, pawl_err *err)
 {
     process *p = r->p;
-    spawn_plan plan = { .argv = p->argv, .envp = p->envp, .cwd = p->cwd, .fds = { -1, -1, -1 }, .third = p->third,
+    spawn_plan plan = { .argv = p->argv, .envp = p->envp, .cwd = p->cwd, .fds = { -1, -1, -1 }, .third = p->third, .fourth = p->fourth,
                         .groups = p->groups, .ngroups = p->ngroups, .confined = p->confined };
     struct stat st;
     int why;

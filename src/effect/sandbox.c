@@ -84,7 +84,7 @@ static bool written(int fd)
     return true;
 }
 
-/* A sealed descriptor above 2; 0: it cannot be made. */
+/* A sealed descriptor above 4; 0: it cannot be made. */
 static int inside_open(void)
 {
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -94,7 +94,7 @@ static int inside_open(void)
         low = memfd_create("pawl-inside", flags);
     if (low < 0)
         return 0;
-    fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
+    fd = fcntl(low, F_DUPFD_CLOEXEC, 5);
     close(low);
     if (fd < 0)
         return 0;
@@ -111,6 +111,10 @@ pawl_code sandbox_open(arena *mem, const sandbox_ask *ask, sandbox *out, pawl_er
         return fail(err, PAWL_NOMEM, "no memory for a sandbox");
     if ((out->inside = inside_open()) == 0)
         return fail(err, PAWL_TRANSIENT, "the system lets no program be run from memory (errno %d)", errno);
+    if (pawl_policy_networks(ask->policy) && (out->way = egress_start(ask->policy, &out->channel, err)) == NULL) {
+        sandbox_close(out);
+        return err->code;
+    }
     if (ask->hidden != NULL)
         (void)cgroup_make(&out->group, sandbox_limit(ask->hidden->processes, PAWL_SANDBOX_PROCESSES),
                           sandbox_limit(ask->hidden->memory_bytes, PAWL_SANDBOX_MEMORY_BYTES));
@@ -122,6 +126,8 @@ void sandbox_close(sandbox *s)
     if (s->inside > 0)
         close(s->inside);
     s->inside = 0;
+    egress_stop(s->way);
+    s->way = NULL;
     cgroup_end(&s->group);
 }
 

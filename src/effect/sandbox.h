@@ -4,6 +4,7 @@
 
 #include "effect/cgroup.h"
 #include "effect/effect.h"
+#include "effect/egress.h"
 #include "pawl/tool.h"
 
 enum { SANDBOX_SAID_BYTES = 4096, SANDBOX_KINDS = 2 };
@@ -28,11 +29,13 @@ typedef struct sandbox_ask {
     size_t n;
     const pawl_sandbox *hidden;     /* only system folders, `folders` and what this lists are visible, and its limits hold; NULL: everything can be
                                      * read, and there are no limits: for nodes, which are the author's own commands */
+    const pawl_policy *policy;      /* its rules Network(host:port) open a way to these hosts; NULL: none */
 } sandbox_ask;
 typedef struct sandbox {
     const char **words;         /* placed before the command, from bwrap to "--"; ends in NULL */
     size_t n;                   /* their number, without the NULL */
-    int inside;                 /* for the program's `third`. Owned by this */
+    int inside, channel;        /* for the program's `third` and `fourth`. Owned by this */
+    egress *way;                /* the proxy to the network; NULL: none */
     cgroup group;               /* its processes together, where one may be made */
 } sandbox;
 /* The words exist as long as `mem`. PAWL_NOMEM, PAWL_TRANSIENT: the reply has the error. */

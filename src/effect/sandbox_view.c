@@ -292,6 +292,8 @@ void inside_put(sandbox_words *w, const sandbox_ask *ask)
     words_put(w, "/proc/self/fd/3");
     if (writes(ask))
         words_put(w, "-loose");
+    if (pawl_policy_networks(ask->policy))
+        words_put(w, "-proxy");
     if (s != NULL) {
         if (s->unix_sockets && writes(ask))
             words_put(w, "-unix");

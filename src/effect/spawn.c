@@ -64,7 +64,7 @@ static void close_between(unsigned first, unsigned last)
 static bool descriptors_set(const child_plan *c)
 {
     const spawn_plan *p = c->plan;
-    const unsigned own = p->third > 0 ? 4 : 3;
+    const unsigned own = p->fourth > 0 ? 5 : p->third > 0 ? 4 : 3;
     int null;
 
     if (p->fds[0] >= 0) {
@@ -79,6 +79,8 @@ static bool descriptors_set(const child_plan *c)
     if (p->third > 0 && p->third != 3 && dup2(p->third, 3) < 0)
         return false;
     if (p->third == 3 && fcntl(3, F_SETFD, 0) != 0)
+        return false;
+    if (p->fourth > 0 && dup2(p->fourth, 4) < 0)
         return false;
     close_between(own, (unsigned)c->report - 1);
     close_between((unsigned)c->report + 1, UINT_MAX);
@@ -184,8 +186,8 @@ int spawn_program(const spawn_plan *plan, pid_t *pid)
 
     if (pipe2(report, O_CLOEXEC) != 0)
         return errno;
-    if (report[1] < 4) {        /* the child puts other descriptors there */
-        why = fcntl(report[1], F_DUPFD_CLOEXEC, 4);
+    if (report[1] < 5) {        /* the child puts other descriptors there */
+        why = fcntl(report[1], F_DUPFD_CLOEXEC, 5);
         close(report[1]);
         report[1] = why;
     }

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The program does not inherit descriptors of 3 and above (except `third`), blocked or ignored signals, and the caller's process group. */
+/* The program does not inherit descriptors of 3 and above (except `third` and `fourth`), blocked or ignored signals, and the caller's process group. */
 typedef struct spawn_plan {
     char **argv, **envp;        /* argv[0] is searched in the caller's PATH unless it has a slash */
     const char *cwd;            /* NULL: the caller's */
     int fds[3];                 /* becomes 0, 1 and 2 of the program; each above 2; fds[0] below 0: /dev/null */
-    int third;                  /* becomes 3 of the program; 0: none */
+    int third, fourth;          /* become 3 and 4 of the program; 0: none. A fourth is above 4, and so is then the third */
     const int *groups;          /* ngroups files cgroup.procs: the program belongs to these groups from its start */
     size_t ngroups;
     bool confined;              /* the program and all that it starts are marked, for spawn_is_confined() */

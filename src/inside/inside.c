@@ -7,6 +7,7 @@
  *
  *   -unix           sockets with a path may be made
  *   -loose          a kernel without Landlock is no error
+ *   -proxy          descriptor 4 leads to a proxy outside (proxy.c)
  *   -processes N    as many processes of this user in the sandbox
  *   -memory N       bytes of data of each process
  *   -file N         bytes of each file that is written
@@ -27,7 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-typedef struct options { bool unix_sockets, loose; } options;
+typedef struct options { bool unix_sockets, loose, proxy; } options;
 
 /* ---- limits ---------------------------------------------------------------------------------------------------- */
 
@@ -55,6 +56,8 @@ static int option_read(options *o, char **argv, int left)
         return o->unix_sockets = true;
     if (strcmp(argv[0], "-loose") == 0)
         return o->loose = true;
+    if (strcmp(argv[0], "-proxy") == 0)
+        return o->proxy = true;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (strcmp(argv[0], limits[i].name) == 0)
             return left > 1 && lowered(limits[i].which, (rlim_t)strtoull(argv[1], NULL, 10)) ? 2 : -1;
@@ -71,7 +74,7 @@ static int restricted(const options *o, char **where, int n)
         return cannot("a pipe could be written to, for this kernel lets a program gain rights");
     if (!lowered(RLIMIT_CORE, 0))
         return cannot("a core file could be written, for its limit cannot be set");
-    if ((code = restrict_writing(where, n, !o->loose)) != 0 || (code = restrict_calls(o->unix_sockets)) != 0)
+    if ((o->proxy && (code = proxy_offer()) != 0) || (code = restrict_writing(where, n, !o->loose)) != 0 || (code = restrict_calls(o->unix_sockets)) != 0)
         return code;
 #ifdef SYS_close_range
     (void)syscall(SYS_close_range, 3, ~0u, 0);      /* among them this program's own file */

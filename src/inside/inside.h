@@ -23,6 +23,9 @@ int restrict_writing(char *const *where, int n, bool required);
  * may be made. Before it, PR_SET_NO_NEW_PRIVS is set. */
 int restrict_calls(bool unix_sockets);
 
+/* Opens a socket on this sandbox's 127.0.0.1, sends it through descriptor 4 to the proxy outside, which serves it, and names it in the environment. */
+int proxy_offer(void);
+
 /* Tries each wall for real, and writes "NAME shut" or "NAME open" for it on stdout. `with`: pairs of a name and what it needs ("read" "/home/x/file"). */
 int probe_walls(char *const *with, int n);
 

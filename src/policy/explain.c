@@ -115,6 +115,8 @@ static bool spec_covers(const policy_rule *a, const policy_rule *b)
         at.text[at.size] = '\0';
         return b->path.size > 0 && path_fits(&a->path, &at, false) && (a->info.behavior != PAWL_ALLOW || a->path.plain_end);
     case SPEC_DOMAIN:
+        if (a->port != 0 && a->port != b->port)
+            return false;
         return strcmp(a->text, b->text) == 0 || strcmp(a->text, "*") == 0 || (*b->text != '*' && host_fits(a->text, b->text)) ||
                (*a->text == '*' && *b->text == '*' && b->text[1] != '\0' && host_fits(a->text, b->text + 1));
     case SPEC_NAMED:

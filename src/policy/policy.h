@@ -58,6 +58,7 @@ typedef struct policy_rule {
     const char *text;               /* of the spec; SPEC_PARAM: the value */
     uint32_t tool_size, size;
     uint32_t literal;               /* bytes of it before the first * */
+    uint16_t port;                  /* of a Network rule; 0: any */
     bool exact;                     /* no * in it */
     bool bash, on_edits, on_reads;  /* about commands; about files that a command edits, or reads */
     bool word;                      /* it ended with " *", which is not in `text`: any words may follow */

@@ -182,6 +182,34 @@ static bool compile_domain(policy_rule *r, arena *mem, pawl_err *err)
     return true;
 }
 
+/* host:port, *.host:port, host:* */
+static bool compile_network(policy_rule *r, arena *mem, pawl_err *err)
+{
+    const char *colon = NULL;
+    char host[256];
+    unsigned port = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->size; i++)
+        if (r->text[i] == ':')
+            colon = r->text + i;
+    n = colon != NULL ? (size_t)(r->text + r->size - colon - 1) : 0;
+    for (size_t i = 1; i <= n && n <= 5; i++)
+        port = colon[i] >= '0' && colon[i] <= '9' && port <= UINT16_MAX ? port * 10 + (unsigned)(colon[i] - '0') : UINT16_MAX + 1U;
+    if (n == 1 && colon[1] == '*')
+        port = 0;
+    if (n == 0 || n > 5 || (port == 0 && colon[1] != '*') || port > UINT16_MAX || !host_read(r->text, (size_t)(colon - r->text), host, sizeof host, true))
+        return rule_refuse(err, r, "write Network(example.com:443), Network(*.example.com:443) or Network(example.com:*)");
+    r->spec = SPEC_DOMAIN;
+    r->port = (uint16_t)port;
+    r->size = (uint32_t)strlen(host);
+    if ((r->text = arena_strdup(mem, host, r->size)) == NULL) {
+        fail(err, PAWL_NOMEM, "no memory for a rule");
+        return false;
+    }
+    return true;
+}
+
 static bool compile_param(policy_rule *r, arena *mem, pawl_err *err)
 {
     const char *colon = memchr(r->text, ':', r->size);
@@ -256,7 +284,7 @@ static bool compile_scope(policy_rule *r, pawl_err *err)
 static bool misspelt(const char *tool, pawl_err *err, const policy_rule *r)
 {
     static const char *const names[] = {
-        "Bash", "Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Glob", "Grep", "LS", "WebFetch", "Agent", "Task", "Skill",
+        "Bash", "Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "NotebookRead", "Glob", "Grep", "LS", "WebFetch", "Network", "Agent", "Task", "Skill",
     };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -317,6 +345,8 @@ static bool rule_compiled(policy_rule *r, const pawl_policy *p, arena *mem, pawl
         return compile_path(r, p, mem, err);
     if (strcmp(r->tool, "WebFetch") == 0)
         return compile_domain(r, mem, err);
+    if (strcmp(r->tool, "Network") == 0)
+        return compile_network(r, mem, err);
     if (tool_named(r->tool)) {
         r->spec = SPEC_NAMED;
         return true;

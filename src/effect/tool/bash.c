@@ -60,7 +60,8 @@ static pawl_code refused(tool_call *c, sandbox_is is, const char *why)
 static pawl_code sandbox_of(tool_call *c, const roots *r, sandbox *in)
 {
     const bool plan = tool_in_plan(c->job);
-    sandbox_ask ask = { .kind = plan ? SANDBOX_READ_ONLY : SANDBOX_WORKSPACE, .hidden = c->sandbox };
+    sandbox_ask ask = { .kind = plan ? SANDBOX_READ_ONLY : SANDBOX_WORKSPACE, .hidden = c->sandbox,
+                        .policy = plan ? NULL : c->job->policy };
     char why[SANDBOX_SAID_BYTES] = "";
     pawl_err err = {0};
     sandbox_is is;
@@ -102,6 +103,7 @@ static bool argv_make(tool_call *c, process *p, const sandbox *in)
     for (size_t i = 0; i < in->n; i++)
         p->argv[i] = arena_text(&c->mem, in->words[i]);
     p->third = in->inside;
+    p->fourth = in->channel;
     p->groups = in->group.procs;
     p->ngroups = in->group.n;
     for (size_t i = 0; i < 3; i++)
