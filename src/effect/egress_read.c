@@ -101,12 +101,44 @@ static bool host_headers_fit(const char *text, size_t size, const char *host, bo
     return n == 1 || (n == 0 && !due);
 }
 
+static bool token(const char *text, size_t size, bool upper)
+{
+    for (size_t i = 0; i < size; i++) {
+        const char c = text[i];
+
+        if (!((c >= 'A' && c <= 'Z') || (!upper && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || strchr("!#$%&'*+-.^_`|~", c) != NULL))) || c == '\0')
+            return false;
+    }
+    return size > 0;
+}
+
+/* Two readers could see different headers in a head with a lone CR or LF, a folded line or a name that is none: such a head is refused. */
+static bool lines_sound(const char *text, size_t size)
+{
+    const char *end = text + size - 2, *at = headers_of(text, size);
+
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char c = (unsigned char)text[i];
+
+        if (c == '\r' ? i + 1 == size || text[i + 1] != '\n' : c == '\n' ? i == 0 || text[i - 1] != '\r' : (c < ' ' && c != '\t') || c == 0x7f)
+            return false;
+    }
+    while (at != NULL && at < end) {
+        const char *cr = memchr(at, '\r', (size_t)(text + size - at)), *colon = cr != NULL ? memchr(at, ':', (size_t)(cr - at)) : NULL;
+
+        if (colon == NULL || !token(at, (size_t)(colon - at), false))
+            return false;
+        at = cr + 2;
+    }
+    return at == end;
+}
+
 bool egress_head_read(const char *text, size_t size, egress_head *out)
 {
     const char *line_end = memchr(text, '\r', size), *blank, *target, *to;
 
     *out = (egress_head){ .port = 80 };
-    if (line_end == NULL || (blank = memchr(text, ' ', (size_t)(line_end - text))) == NULL || blank == text)
+    if (line_end == NULL || !lines_sound(text, size) || (blank = memchr(text, ' ', (size_t)(line_end - text))) == NULL || !token(text, (size_t)(blank - text), true))
         return false;
     target = blank + 1;
     if ((to = memchr(target, ' ', (size_t)(line_end - target))) == NULL || line_end - to < 9 || memcmp(to, " HTTP/1.", 8) != 0)
@@ -239,5 +271,5 @@ egress_first egress_first_read(const char *data, size_t size, const char *host)
         return EGRESS_OTHER;
     if ((n = egress_head_size(data, size)) == 0)
         return size < EGRESS_HEAD_BYTES ? EGRESS_PENDING : EGRESS_OTHER;
-    return host_headers_fit(data, n, host, true) ? EGRESS_FITS : EGRESS_OTHER;
+    return lines_sound(data, n) && host_headers_fit(data, n, host, true) ? EGRESS_FITS : EGRESS_OTHER;
 }

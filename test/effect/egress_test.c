@@ -25,6 +25,8 @@ PAWL_TEST(test_P13_a_request_to_the_proxy_is_read)
         "GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n", "GET http:///x HTTP/1.1\r\nHost: a\r\n\r\n", "GET http://a/ HTTP/1.1\r\nHost: b\r\n\r\n",
         "GET http://a/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET http://a/ HTTP/1.1\r\n\r\n", "GET http://b@a/ HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET http://a/ FTP/1.1\r\nHost: a\r\n\r\n", "\r\n\r\n", " \r\n\r\n", "GET http://a/\r\n\r\n",
+        "GET http://a/ HTTP/1.1\r\nHost: a\nX: y\r\n\r\n", "GET http://a/ HTTP/1.1\r\nHost: a\r\n b\r\n\r\n", "GET http://a/ HTTP/1.1\r\nHost : a\r\n\r\n",
+        "\x16GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n", "GET http://a/ HTTP/1.1\r\nHost: a\r\nHost\x01: b\r\n\r\n",
     };
     egress_head h;
     buf b;
@@ -212,7 +214,8 @@ PAWL_TEST(test_P13_network_rules)
         { "\"allow\":[\"Network(a.b:443)\"]", "a.b", 80, false, false }, { "\"allow\":[\"Network(a.b:443)\"]", "x.a.b", 443, false, false },
         { "\"allow\":[\"Network(*.a.b:443)\"]", "x.a.b", 443, true, false }, { "\"allow\":[\"Network(*.a.b:443)\"]", "a.b", 443, false, false },
         { "\"allow\":[\"Network(a.b:*)\"]", "a.b", 9, true, true }, { "\"allow\":[\"Network\"]", "c", 1, true, false },
-        { "\"allow\":[\"Network\"],\"deny\":[\"Network(c:1)\"]", "c", 1, false, false }, { "\"allow\":[\"Network\"],\"ask\":[\"Network(*:1)\"]", "c", 1, false, false },
+        { "\"allow\":[\"Network\"],\"deny\":[\"Network(c:1)\"]", "c", 1, false, false },
+        { "\"allow\":[\"Network\"],\"ask\":[\"Network(*:1)\"]", "c", 1, false, false },
         { "\"allow\":[\"Network\"],\"deny\":[\"Network\"]", "c", 1, false, false }, { "\"allow\":[\"WebFetch(domain:c)\"]", "c", 443, false, false },
     };
     static const char *const bad[] = { "Network(a)", "Network(a:0)", "Network(a:70000)", "Network(:1)", "Network(a b:1)", "Network(a:1x)", "network(a:1)" };
