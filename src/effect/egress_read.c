@@ -120,8 +120,12 @@ static bool lines_sound(const char *text, size_t size)
     for (size_t i = 0; i < size; i++) {
         const unsigned char c = (unsigned char)text[i];
 
-        if (c == '\r' ? i + 1 == size || text[i + 1] != '\n' : c == '\n' ? i == 0 || text[i - 1] != '\r' : (c < ' ' && c != '\t') || c == 0x7f)
+        if (c == '\r' || c == '\n') {
+            if (c == '\r' ? i + 1 == size || text[i + 1] != '\n' : i == 0 || text[i - 1] != '\r')
+                return false;
+        } else if ((c < ' ' && c != '\t') || c == 0x7f) {
             return false;
+        }
     }
     while (at != NULL && at < end) {
         const char *cr = memchr(at, '\r', (size_t)(text + size - at)), *colon = cr != NULL ? memchr(at, ':', (size_t)(cr - at)) : NULL;
