@@ -29,6 +29,8 @@ typedef struct denied_search {
     denied_stop_fn *stop;
     void *ctx;
     denied_files *out;
+    denied_top *tops;           /* these are looked for instead of files; NULL: not */
+    size_t ntops;
     const char **places;        /* from which it searches; none lies in another */
     size_t nplaces, places_cap, seen;
     char path[PATH_MAX];
@@ -68,12 +70,30 @@ static bool place_note(void *ctx, const char *path)
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
 
+static void top_note(denied_search *s, bool folder)
+{
+    char real[PATH_MAX];
+
+    if (s->ntops == DENIED_TOPS_MAX) {
+        s->out->cut = true;
+        return;
+    }
+    if (realpath(s->path, real) == NULL)
+        return;
+    s->tops[s->ntops] = (denied_top){ arena_text(s->mem, real), folder };
+    s->ntops += s->tops[s->ntops].path != NULL;
+}
+
 /* Also a file that has one name now: it may get another until the result is used. */
 static void file_note(denied_search *s, const struct stat *st)
 {
     denied_files *d = s->out;
     void *all = d->all;
 
+    if (s->tops != NULL && S_ISREG(st->st_mode)) {
+        top_note(s, false);
+        return;
+    }
     if (!S_ISREG(st->st_mode) || !arena_room(s->mem, &all, &d->cap, d->n, sizeof *d->all))
         return;
     d->all = all;
@@ -113,7 +133,9 @@ static void name_look(denied_search *s, int dir, const struct dirent *e, size_t 
         file_note(s, &st);
     if (!S_ISDIR(st.st_mode))
         return;
-    if (depth == FOLDERS_DEEP)
+    if (s->tops != NULL && file_rule_denies(s->p, s->u, s->path) != NULL)
+        top_note(s, true);      /* and all that lies in it */
+    else if (depth == FOLDERS_DEEP)
         s->out->cut = true;
     else if ((fd = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
         folder_search(s, fd, size + 1 + n, depth + 1);
@@ -148,6 +170,8 @@ static void place_search(denied_search *s, const char *path)
     s->path[n] = '\0';
     if (S_ISREG(st.st_mode) && file_rule_denies(s->p, s->u, path) != NULL)
         file_note(s, &st);
+    else if (s->tops != NULL && S_ISDIR(st.st_mode) && file_rule_denies(s->p, s->u, path) != NULL)
+        top_note(s, true);
     else if (S_ISDIR(st.st_mode) && (fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0)
         folder_search(s, fd, n, 1);
 }
@@ -163,11 +187,13 @@ static int by_inode(const void *a, const void *b)
 
 /* ---- found ---------------------------------------------------------------------------------------------------- */
 
-denied_files *denied_files_find(arena *mem, const pawl_policy *p, const file_use *u, denied_stop_fn *stop, void *ctx)
+static denied_search *search_all(arena *mem, const pawl_policy *p, const file_use *u, bool tops, denied_stop_fn *stop, void *ctx)
 {
     denied_search *s = arena_zero(mem, sizeof *s);
 
     if (s == NULL || (s->out = arena_zero(mem, sizeof *s->out)) == NULL)
+        return NULL;
+    if (tops && (s->tops = arena_zero(mem, (DENIED_TOPS_MAX + 1) * sizeof *s->tops)) == NULL)
         return NULL;
     s->mem = mem;
     s->p = p;
@@ -177,9 +203,25 @@ denied_files *denied_files_find(arena *mem, const pawl_policy *p, const file_use
     file_rule_places(p, u, place_note, s);
     for (size_t i = 0; i < s->nplaces && !s->out->cut; i++)
         place_search(s, s->places[i]);
-    if (s->out->n > 0)
+    return mem->failed ? NULL : s;
+}
+
+denied_files *denied_files_find(arena *mem, const pawl_policy *p, const file_use *u, denied_stop_fn *stop, void *ctx)
+{
+    denied_search *s = search_all(mem, p, u, false, stop, ctx);
+
+    if (s != NULL && s->out->n > 0)
         qsort(s->out->all, s->out->n, sizeof *s->out->all, by_inode);
-    return mem->failed ? NULL : s->out;
+    return s != NULL ? s->out : NULL;
+}
+
+const denied_top *denied_tops_find(arena *mem, const pawl_policy *p, const file_use *u, denied_stop_fn *stop, void *ctx, size_t *n, bool *cut)
+{
+    denied_search *s = search_all(mem, p, u, true, stop, ctx);
+
+    *n = s != NULL ? s->ntops : 0;
+    *cut = s == NULL || s->out->cut;
+    return s != NULL ? s->tops : NULL;
 }
 
 const char *denied_files_twin(const denied_files *d, const struct stat *st)

@@ -7,7 +7,10 @@
 
 #include <sys/stat.h>
 
-enum { DENIED_SEEN_MAX = 1000000 };     /* names that are looked at below the places of the rules */
+enum {
+    DENIED_SEEN_MAX = 1000000,  /* names that are looked at below the places of the rules */
+    DENIED_TOPS_MAX = 500       /* files and folders that a sandbox keeps from a command */
+};
 
 /* The files that a deny rule fits. */
 typedef struct denied_files denied_files;
@@ -18,6 +21,11 @@ denied_files *denied_files_find(arena *mem, const pawl_policy *p, const file_use
 const char *denied_files_twin(const denied_files *d, const struct stat *st);
 /* Not all names could be looked at, so that no twin found means nothing. */
 bool denied_files_cut(const denied_files *d);
+
+/* The outermost files and folders that a deny rule fits, without links: what a sandbox keeps from a command. *cut: there are more than DENIED_TOPS_MAX, or
+ * not all could be looked at. In `mem`; NULL: no memory. */
+typedef struct denied_top { const char *path; bool folder; } denied_top;
+const denied_top *denied_tops_find(arena *mem, const pawl_policy *p, const file_use *u, denied_stop_fn *stop, void *ctx, size_t *n, bool *cut);
 
 /* The links in the paths of the rules themselves: a rule about /var/run/key is also about /run/key, where /var/run is a link to /run. */
 typedef struct denied_ways denied_ways;

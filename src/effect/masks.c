@@ -143,6 +143,14 @@ static void file_mask(mask_search *f, const char *path)
     }
 }
 
+static void denied_mask(mask_search *f, const char *path)
+{
+    struct stat st;
+
+    if (visible(f, path) && lstat(path, &st) == 0 && !S_ISLNK(st.st_mode))
+        mask_put(f, path, S_ISDIR(st.st_mode));
+}
+
 /* A pawl.db that is not in use would be the store of the next process that is started in that folder. */
 static const char **stores_of(arena *mem, const sandbox_folder *folders, size_t n, size_t *found)
 {
@@ -200,5 +208,7 @@ pawl_code masks_find(arena *mem, const sandbox_ask *ask, const char *home, masks
         return PAWL_NOMEM;
     for (size_t i = 0; i < nfiles; i++)
         file_mask(&f, files[i]);
+    for (size_t i = 0; i < ask->ncovered; i++)
+        denied_mask(&f, ask->covered[i]);
     return mem->failed ? PAWL_NOMEM : PAWL_OK;
 }

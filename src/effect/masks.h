@@ -1,4 +1,4 @@
-/* masks.h - what a sandbox hides of the folders that it shows: Pawl's own files (P9). */
+/* masks.h - what a sandbox hides of the folders that it shows: Pawl's own files (P9), and what a rule denies to read (P8). */
 #ifndef EFFECT_MASKS_H
 #define EFFECT_MASKS_H
 

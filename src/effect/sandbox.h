@@ -27,6 +27,8 @@ typedef struct sandbox_ask {
     const sandbox_folder *folders;  /* visible, and in a workspace writable unless read_only, except Pawl's own .pawl in them; the first is the working
                                      * folder; they may contain each other in any order */
     size_t n;
+    const char *const *covered;     /* files and folders in them that a rule denies to read, without links: they are there, and empty */
+    size_t ncovered;
     const pawl_sandbox *hidden;     /* only system folders, `folders` and what this lists are visible, and its limits hold; NULL: everything can be
                                      * read, and there are no limits: for nodes, which are the author's own commands */
     const pawl_policy *policy;      /* its rules Network(host:port) open a way to these hosts; NULL: none */

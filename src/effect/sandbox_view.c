@@ -130,7 +130,7 @@ static void folders_put(sandbox_words *w, const sandbox_ask *ask)
         if (!is_root(ask->folders[i].path))
             words_pair(w, writes(ask) && !ask->folders[i].read_only ? "--bind" : "--ro-bind", ask->folders[i].path);
     for (size_t i = 0; writes(ask) && i < ask->n; i++)      /* V2 */
-        if (!is_root(ask->folders[i].path))
+        if (!is_root(ask->folders[i].path) && !ask->folders[i].read_only)
             words_pair(w, "--ro-bind-try", joined(w->mem, ask->folders[i].path, "/.pawl"));
     if (writes(ask))
         home_starts_put(w, ask);

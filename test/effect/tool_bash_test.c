@@ -379,6 +379,44 @@ PAWL_TEST(test_P13_each_wall_of_the_sandbox_holds)
 }
 
 /* A server of this machine and a file of the home are there for the person, and not for a command of the model. */
+/* Whatever program opens them, by whatever name. */
+PAWL_TEST(test_P8_a_command_finds_empty_what_is_denied_to_read_and_cannot_edit_what_is_denied_to_edit)
+{
+    pawl_err err = {0};
+    pawl_policy *p;
+    buf b;
+    kit k;
+
+    needs(SANDBOX_WORKSPACE);
+    kit_open(&k);
+    buf_init(&b, NULL);
+    buf_fmt(&b, "{\"cwd\":\"%s\",\"deny\":[\"Read(.env)\",\"Read(secrets/**)\",\"Edit(src/**)\",\"Edit(./kept)\"]}", k.work);
+    CHECK((p = pawl_policy_read(NULL, b.data, b.size, &err)) != NULL);
+    k.h.job.policy = p;
+    folder_in(&k, "sub");
+    folder_in(&k, "secrets");
+    folder_in(&k, "src");
+    put(&k, "sub/.env", "canary\n");
+    put(&k, "secrets/a", "canary\n");
+    put(&k, "src/a", "old\n");
+    put(&k, "kept", "old\n");
+    put(&k, "fine", "canary\n");
+    CHECK_INT(use(&k, "bash", "{\"command\":\"x=s k=kept; grep -r canary .; cat ${x}ub/.e*; ls ${x}ecrets; mv ${x}ub t; echo new >${x}rc/a; "
+                              "echo new >${x}rc/b; rm -f ${x}rc/a $k; echo new >$k; mv ${x}rc u; echo more >>fine\"}"), PAWL_OK);
+    CHECK(strstr(content(&k), "./fine:canary\n") != NULL && strstr(content(&k), ".env:canary") == NULL && strstr(content(&k), "secrets/a:") == NULL);
+    HOLDS(&k, "src/a", "old\n");
+    HOLDS(&k, "kept", "old\n");
+    HOLDS(&k, "sub/.env", "canary\n");
+    HOLDS(&k, "fine", "canary\nmore\n");
+    CHECK_INT(names_in(&k, "src"), 1);
+    k.h.job.mode = "plan";
+    CHECK_INT(use(&k, "bash", "{\"command\":\"x=.; grep -r canary $x\"}"), PAWL_OK);
+    CHECK(strstr(content(&k), "fine:canary") != NULL && strstr(content(&k), ".env:canary") == NULL);
+    buf_free(&b);
+    pawl_policy_free(p);
+    kit_close(&k);
+}
+
 PAWL_TEST(test_P8_a_home_that_is_the_workspace_keeps_what_starts_programs)
 {
     const char *home = getenv("HOME");

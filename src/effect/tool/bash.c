@@ -16,14 +16,64 @@ enum {
 
 /* ---- the sandbox ------------------------------------------------------------------------------------------- */
 
-/* The workspace, then its further folders that exist. */
-static const sandbox_folder *folders_of(tool_call *c, const roots *r, size_t *n)
+static bool stop_looking(void *ctx)
 {
-    sandbox_folder *out = arena_get(&c->mem, (ROOTS_MAX + 1) * sizeof *out);
+    tool_call *c = ctx;
 
-    for (*n = 0; out != NULL && *n < r->n; ++*n)
-        out[*n] = (sandbox_folder){ r->all[*n].real, r->all[*n].read_only };
+    return job_canceled(c->job) || clock_ms() >= c->until_ms;
+}
+
+/* What rules deny, among the files that are there: a program may open them by any name, so that no reading of the command finds all. */
+static const denied_top *denied_of(tool_call *c, const char *tool, pawl_permission cls, size_t *n)
+{
+    const file_use u = { .tool = tool, .cls = cls, .time_ms = epoch_ms() };
+    const denied_top *out;
+    bool cut;
+
+    out = denied_tops_find(&c->mem, c->job->policy, &u, stop_looking, c, n, &cut);
+    if (cut && out != NULL)
+        snprintf(c->note, sizeof c->note, "the rules deny more files than its sandbox keeps from a command (DENIED_TOPS_MAX, %d): deny their folders",
+                 DENIED_TOPS_MAX);
     return out;
+}
+
+/* Only below a root: what is listed here is visible, too. */
+static void read_only_add(sandbox_folder *out, sandbox_ask *ask, size_t nroots, const char *path)
+{
+    bool below = false;
+
+    for (size_t i = 0; i < nroots; i++) {
+        const size_t n = strcmp(out[i].path, "/") == 0 ? 0 : strlen(out[i].path);
+
+        if (strcmp(out[i].path, path) == 0) {
+            out[i].read_only = true;
+            return;
+        }
+        below = below || (strncmp(path, out[i].path, n) == 0 && path[n] == '/');
+    }
+    if (below)
+        out[ask->n++] = (sandbox_folder){ path, true };
+}
+
+/* The workspace, its further folders that exist, and what may not be edited in them; *covered: what may not be read. */
+static bool folders_of(tool_call *c, const roots *r, sandbox_ask *ask)
+{
+    size_t nread, nedit;
+    const denied_top *reads = denied_of(c, "Read", PAWL_READ, &nread), *edits = denied_of(c, "Edit", PAWL_EDIT, &nedit);
+    sandbox_folder *out = arena_get(&c->mem, (r->n + nedit + 1) * sizeof *out);
+    const char **covered = arena_get(&c->mem, (nread + 1) * sizeof *covered);
+
+    if (reads == NULL || edits == NULL || out == NULL || covered == NULL)
+        return false;
+    for (ask->n = 0; ask->n < r->n; ask->n++)
+        out[ask->n] = (sandbox_folder){ r->all[ask->n].real, r->all[ask->n].read_only };
+    for (size_t i = 0; i < nedit; i++)
+        read_only_add(out, ask, r->n, edits[i].path);
+    for (ask->ncovered = 0; ask->ncovered < nread; ask->ncovered++)
+        covered[ask->ncovered] = reads[ask->ncovered].path;
+    ask->folders = out;
+    ask->covered = covered;
+    return true;
 }
 
 /* For people: the command runs without a sandbox. */
@@ -74,7 +124,7 @@ static pawl_code sandbox_of(tool_call *c, const roots *r, sandbox *in)
         return sandbox_refuses(c->r, is, why);
     if (is != SANDBOX_WORKS)
         return c->sandbox->need == PAWL_SANDBOX_REQUIRED ? refused(c, is, why) : without(c, is, why);
-    if ((ask.folders = folders_of(c, r, &ask.n)) == NULL)
+    if (!folders_of(c, r, &ask))
         return tool_nomem(c);
     if ((rc = sandbox_open(&c->mem, &ask, in, &err)) == PAWL_OK)
         return PAWL_OK;
