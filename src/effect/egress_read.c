@@ -142,7 +142,8 @@ bool egress_head_read(const char *text, size_t size, egress_head *out)
     const char *line_end = memchr(text, '\r', size), *blank, *target, *to;
 
     *out = (egress_head){ .port = 80 };
-    if (line_end == NULL || !lines_sound(text, size) || (blank = memchr(text, ' ', (size_t)(line_end - text))) == NULL || !token(text, (size_t)(blank - text), true))
+    if (line_end == NULL || !lines_sound(text, size) || (blank = memchr(text, ' ', (size_t)(line_end - text))) == NULL ||
+        !token(text, (size_t)(blank - text), true))
         return false;
     target = blank + 1;
     if ((to = memchr(target, ' ', (size_t)(line_end - target))) == NULL || line_end - to < 9 || memcmp(to, " HTTP/1.", 8) != 0)
