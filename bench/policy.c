@@ -61,7 +61,7 @@ static bool decide_rules(reading *out) { return decide_ns("npm run task-39 --ver
 
 static bool decide_shell(reading *out)
 {
-    return decide_ns("cd src && NODE_ENV=test timeout 60 npm run task-39 -- \"a b\" 2>&1 | grep -v 'x|y' | tail -n 20; echo done > /dev/null",
+    return decide_ns("ls src && NODE_ENV=test timeout 60 npm run task-39 -- \"a b\" 2>&1 | grep -v 'x|y' | tail -n 20; echo done > /dev/null",
                      PAWL_BY_ALLOW_RULE, out);
 }
 

@@ -79,9 +79,10 @@ static bool visit_operands(walker *k, const shell_part *p, operand_use use)
     k->w.removal = program_removes_tree(s, p);
     for (uint32_t i = 1; i < p->count; i++) {
         const shell_word *w = &s->words[p->first + i];
+        const uint32_t flags = w->flags | (program_globs(s, p, w) ? WORD_GLOB : 0);
         uint32_t size = w->size;
         bool ends = false;
-        const char *text = after ? w->text : program_operand(s, p, i, &ends, &size);
+        const char *text = program_operand(s, p, i, after, &ends, &size);
 
         after = after || word_is(w, "--");
         if (ends)
@@ -89,10 +90,10 @@ static bool visit_operands(walker *k, const shell_part *p, operand_use use)
         if (text == NULL)
             continue;
         k->w.edit = use != OPERAND_READ;
-        if (!tell(k, w, text, size, w->flags))
+        if (!tell(k, w, text, size, flags))
             return false;
         k->w.edit = false;
-        if (use == OPERAND_BOTH && !tell(k, w, text, size, w->flags))
+        if (use == OPERAND_BOTH && !tell(k, w, text, size, flags))
             return false;
     }
     if (p->more) {

@@ -223,7 +223,7 @@ static void note_redirection(command_edits *j, const command_path *w)
     const policy_call *c = j->c;
     bool hidden = c->sh.parts[w->part].hidden;
 
-    if (hidden || (w->sure && is_sink(&w->at.given)) || (j->edits_allowed && call_inside(c, w)))
+    if (hidden || (w->sure && is_sink(&w->at.given) && shell_sink(w->word)) || (j->edits_allowed && call_inside(c, w)))
         return;
     for (size_t i = c->p != NULL ? c->p->ask_end : 0; c->p != NULL && w->sure && i < c->p->count; i++) {
         const policy_rule *r = &c->p->rules[i];
@@ -272,34 +272,57 @@ static void command_edits_read(const policy_call *c, command_edits *j, bool edit
 
 /* ---- allowing ----------------------------------------------------------------------------------------------------- */
 
-static size_t allow_rule(const policy_call *c, size_t part)
+/* `whole`: only rules that allow the tool, whatever it is told. */
+static size_t allow_rule(const policy_call *c, size_t part, bool whole)
 {
     for (size_t i = c->p != NULL ? c->p->ask_end : 0; c->p != NULL && i < c->p->count; i++)
-        if (rule_active(&c->p->rules[i], c->q->time_ms) && rule_fits_part(&c->p->rules[i], c, part))
+        if (rule_active(&c->p->rules[i], c->q->time_ms) && (!whole || c->p->rules[i].spec == SPEC_NONE) && rule_fits_part(&c->p->rules[i], c, part))
             return i;
     return SIZE_MAX;
 }
 
-static bool part_reads(const policy_call *c, const command_edits *j, size_t i, bool *moved)
+/* Part of it runs with the rights of another user: no pattern says what that may be. */
+static bool raises_rights(const policy_call *c)
 {
-    const shell_part *p = &c->sh.parts[i];
-    const shell_word *w = &c->sh.words[p->first];
+    for (size_t i = 0; i < c->sh.nparts; i++)
+        if (c->sh.parts[i].raises)
+            return true;
+    return false;
+}
+
+bool call_moves(const policy_call *c, size_t part)
+{
+    const shell_part *p = &c->sh.parts[part];
+
+    return p->count > 0 && text_listed(c->sh.words[p->first].text, c->sh.words[p->first].size, " cd pushd popd ");
+}
+
+bool call_part_reads(const policy_call *c, size_t part, bool moved)
+{
+    const shell_part *p = &c->sh.parts[part];
 
     if (p->count == 0)
-        return true;        /* only redirections */
-    if (word_is(w, "cd")) {
-        *moved = true;
-        return p->count == 2 && !j->outside[i];
-    }
-    if (*moved && word_is(w, "git"))
-        return false;       /* another repository may configure programs for git to run */
+        return !p->alters;      /* only redirections */
+    if (moved && word_is(&c->sh.words[p->first], "git"))
+        return false;           /* another repository */
     return program_only_reads(&c->sh, p);
 }
 
-/* Every part is allowed by the mode (*rule SIZE_MAX) or a rule; false: *part is not. `rules`: allow rules count, too. */
+static bool part_reads(const policy_call *c, const command_edits *j, size_t i, bool moved)
+{
+    const shell_part *p = &c->sh.parts[i];
+
+    if (p->count > 0 && word_is(&c->sh.words[p->first], "cd"))
+        return p->count == 2 && !p->alters && !p->wrapped && !j->outside[i];
+    return call_part_reads(c, i, moved);
+}
+
+/* Every part is allowed by the mode (*rule SIZE_MAX) or a rule; false: *part is not. `rules`: allow rules count, too. A pattern is about a command in
+ * the working folder: it does not fit behind a cd that only the mode allows. */
 static bool command_allowed(const policy_call *c, const command_edits *j, bool reads, bool rules, size_t *rule, size_t *part)
 {
-    bool moved = false;
+    const bool raised = raises_rights(c);
+    bool moves, moved = false, strayed = false;
 
     *rule = SIZE_MAX;
     *part = j->edit;
@@ -313,11 +336,14 @@ static bool command_allowed(const policy_call *c, const command_edits *j, bool r
         *part = i;
         if (c->sh.parts[i].hidden)
             continue;
-        if (reads && part_reads(c, j, i, &moved))
+        moves = call_moves(c, i);
+        moved = moved || moves;
+        strayed = strayed || (moves && rules && allow_rule(c, i, raised) == SIZE_MAX);
+        if (reads && part_reads(c, j, i, moved))
             continue;
         if (j->edits_allowed && !j->outside[i] && program_edits_operands(&c->sh, &c->sh.parts[i]))
             continue;
-        if (!rules || (by = allow_rule(c, i)) == SIZE_MAX)
+        if (!rules || (by = allow_rule(c, i, raised || strayed)) == SIZE_MAX)
             return false;
         *rule = *rule == SIZE_MAX ? by : *rule;
     }
@@ -487,7 +513,7 @@ void call_decide(policy_call *c, pawl_decision *out)
             by_rule(c, rule, SIZE_MAX, out);
             return;
         }
-    } else if ((rule = allow_rule(c, SIZE_MAX)) != SIZE_MAX) {
+    } else if ((rule = allow_rule(c, SIZE_MAX, false)) != SIZE_MAX) {
         by_rule(c, rule, SIZE_MAX, out);
         return;
     }

@@ -390,12 +390,16 @@ static bool offer_edit(void *ctx, const command_path *w)
 static void offer_parts(offers *o)
 {
     const policy_call *c = o->c;
+    bool moved = false;
 
     for (size_t i = 0; i < c->sh.nparts && !o->lost; i++) {
         const shell_part *p = &c->sh.parts[i];
         char *room;
 
-        if (p->hidden || p->count == 0 || (c->q->mode != PAWL_PLAN && !c->q->node && program_only_reads(&c->sh, p)))
+        if (p->raises)
+            o->lost = true;     /* no pattern covers it */
+        moved = moved || call_moves(c, i);
+        if (p->hidden || (p->count == 0 && !p->alters) || (c->q->mode != PAWL_PLAN && !c->q->node && call_part_reads(c, i, moved)))
             continue;
         if ((room = offer_room(o)) != NULL)
             offer(o, always_part(&c->sh, p, room));

@@ -4,7 +4,6 @@
  * Invariant: deny and ask rules fit generously, allow rules strictly: what is unknown of a call may fit a deny rule, and never an allow rule. */
 #include "policy/policy.h"
 
-
 /* ---- reading a call ------------------------------------------------------------------------------------ */
 
 static size_t name_begins(const shell_word *w)
@@ -54,7 +53,7 @@ static void read_command(policy_call *c)
         if (c->use[i] == OPERAND_NONE && p->count > 0 && (p->carries || text_listed(w->text, w->size, " cd pushd popd ")))
             c->use[i] = OPERAND_LOOK;
         for (uint32_t k = 0; k < p->count; k++)
-            c->vague = c->vague || (w[k].flags & (WORD_UNKNOWN | WORD_GLOB)) != 0;
+            c->vague = c->vague || (w[k].flags & (WORD_UNKNOWN | WORD_GLOB)) != 0 || (c->use[i] == OPERAND_READ && program_globs(&c->sh, p, &w[k]));
         c->vague = c->vague || p->more || (c->use[i] == OPERAND_LOOK && !p->carries);
         c->has_paths = c->has_paths || c->use[i] != OPERAND_NONE || p->edits > 0;
     }

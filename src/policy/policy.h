@@ -159,6 +159,8 @@ size_t call_path_rule(const policy_call *c, size_t from, size_t to, size_t *part
 void line_put(char *out, size_t size, const char *fmt, ...);
 /* What a decision names: a part of a command, or the whole call. */
 pawl_bytes call_subject(const policy_call *c, size_t part);
+bool call_moves(const policy_call *c, size_t part);                        /* a cd */
+bool call_part_reads(const policy_call *c, size_t part, bool moved);       /* it only reads; `moved`: it is behind a cd, or is one */
 /* pawl_decide for a call that was read. */
 void call_decide(policy_call *c, pawl_decision *out);
 

@@ -57,19 +57,14 @@ bool word_is(const shell_word *w, const char *text)
 
 bool text_listed(const char *p, size_t n, const char *words)
 {
-    if (n == 0 || n > 40)
-        return false;
-    for (const char *at = words + 1; *at != '\0'; at++) {
-        size_t same = 0;
+    char word[44];
 
-        while (same < n && at[same] == p[same] && at[same] != ' ' && at[same] != '\0')
-            same++;
-        if (same == n && at[n] == ' ')
-            return true;
-        while (*at != ' ')
-            at++;
-    }
-    return false;
+    if (n == 0 || n > sizeof word - 3 || memchr(p, ' ', n) != NULL || memchr(p, '\0', n) != NULL)
+        return false;
+    word[0] = word[n + 1] = ' ';
+    memcpy(word + 1, p, n);
+    word[n + 2] = '\0';
+    return strstr(words, word) != NULL;
 }
 
 bool shell_harmless(const char *p, size_t n)
@@ -77,4 +72,9 @@ bool shell_harmless(const char *p, size_t n)
     return text_listed(p, n, " CI NODE_ENV RAILS_ENV RACK_ENV APP_ENV LANG LC_ALL LC_CTYPE LC_MESSAGES LC_COLLATE LC_NUMERIC LC_TIME "
         "TZ NO_COLOR FORCE_COLOR CLICOLOR COLUMNS LINES RUST_BACKTRACE RUST_LOG GOOS GOARCH CGO_ENABLED GO111MODULE PYTHONUNBUFFERED "
         "PYTHONDONTWRITEBYTECODE PYTHONIOENCODING DEBIAN_FRONTEND CARGO_TERM_COLOR ");
+}
+
+bool shell_steers(const char *p, size_t n)
+{
+    return text_listed(p, n, " PATH LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT BASH_ENV ENV PS4 PROMPT_COMMAND IFS SHELLOPTS BASHOPTS GLOBIGNORE ");
 }

@@ -21,8 +21,9 @@ enum {
     SHELL_NEST_MAX = 64             /* quotes in brackets in quotes */
 };
 
-/* Flags of a word: it has an expansion whose value is unknown; it is a file name pattern or several words; it begins with an unquoted ~. */
-enum { WORD_UNKNOWN = 1, WORD_GLOB = 2, WORD_TILDE = 4 };
+/* Flags of a word: it has an expansion whose value is unknown; it is a file name pattern or several words; it begins with an unquoted ~, which is
+ * the home folder; it has a brace that may be expanded (then it is WORD_GLOB, too). */
+enum { WORD_UNKNOWN = 1, WORD_GLOB = 2, WORD_TILDE = 4, WORD_BRACE = 8 };
 #define WORD_BLANK GLOB_BLANK           /* a blank inside a word, in the text of all words: a blank between words is ' ' */
 
 typedef struct shell_word {
@@ -44,7 +45,10 @@ typedef struct shell_part {         /* one command of the line */
     bool hidden;                    /* nested in another command: no allow rule needs to fit it, and none permits it */
     bool more;                      /* words follow that are unknown (xargs) */
     bool carries;                   /* some of its words are a command, but it is unknown which (sudo, find -exec) */
-    bool fed;                       /* by a here-document whose text has no expansion */
+    bool wrapped;                   /* a wrapper was taken off */
+    bool alters;                    /* an assignment or another wrapper stands before it that changes how it runs */
+    bool raises;                    /* it gets the rights of another user: sudo, su, doas, pkexec */
+    bool fed;                       /* by a here-document, or by a here-string */
     shell_word feed;                /* its here-string, or the document */
 } shell_part;
 
@@ -82,6 +86,7 @@ pawl_bytes shell_joined(const shell *s, const shell_part *p);
 bool word_is(const shell_word *w, const char *text);            /* false for a word with an expansion */
 bool text_listed(const char *p, size_t n, const char *words);   /* `words`: " a b c ", each between blanks */
 bool shell_harmless(const char *name, size_t n);                /* a variable from which no program takes a command */
+bool shell_steers(const char *name, size_t n);                  /* a variable that changes which commands run, whatever the program */
 
 /* ---- words.c: one word --------------------------------------------------------------------------------------- */
 
@@ -101,17 +106,30 @@ void shell_part_done(shell *s, shell_part *p);
 /* Its here-document was read into p->feed. */
 void shell_part_fed(shell *s, shell_part *p);
 
-/* ---- programs.c: the table of programs whose words are understood ------------------------------------------- */
+/* ---- reads.c: commands that only read (P7) ------------------------------------------------------------------- */
+
+bool program_only_reads(const shell *s, const shell_part *p);       /* with these words it writes nothing and runs nothing */
+bool program_reads_text(const shell *s, const shell_part *p);       /* a here-document is plain text for it */
+
+/* ---- reading.c: a whole command line that only reads ------------------------------------------------------------- */
+
+bool shell_sink(const shell_word *w);                           /* what is written there is kept nowhere: /dev/null */
+/* The whole command line only reads, if it is run with shell_reading_env(). `s` is the caller's room for the split. */
+bool shell_only_reads(shell *s, const char *text, size_t size);
+/* What the environment of a command that only reads must have: "NAME=VALUE" is set, "NAME" is removed; NULL ends the list. It switches off
+ * whatever the configuration of a git repository could run, in bash, which is the shell that it needs. */
+const char *const *shell_reading_env(void);
+
+/* ---- programs.c: programs that edit, and which words are paths ------------------------------------------------- */
 
 /* The use that a program makes of the paths among its words. LOOK: no path, but the caller must examine the program (cd). */
 typedef enum operand_use { OPERAND_NONE, OPERAND_READ, OPERAND_EDIT, OPERAND_BOTH, OPERAND_LOOK } operand_use;
-bool program_only_reads(const shell *s, const shell_part *p);       /* with these words it writes nothing and runs nothing */
 bool program_edits_operands(const shell *s, const shell_part *p);   /* mkdir, cp, sed -i: writes its operands and nothing else */
-bool program_reads_text(const shell *s, const shell_part *p);       /* a here-document is plain text for it */
 bool program_is_shell(const shell_word *w);
 operand_use program_operand_use(const shell *s, const shell_part *p);
-/* Where the path in word `i` of the part begins, its bytes in *size; NULL: that word has none. *ends: no operand follows. */
-const char *program_operand(const shell *s, const shell_part *p, size_t i, bool *ends, uint32_t *size);
+/* Where the path in word `i` of the part begins, its bytes in *size; NULL: that word has none. `after`: behind --. *ends: no operand follows. */
+const char *program_operand(const shell *s, const shell_part *p, size_t i, bool after, bool *ends, uint32_t *size);
+bool program_globs(const shell *s, const shell_part *p, const shell_word *w);       /* the program takes this word for a pattern of paths */
 bool program_removes_tree(const shell *s, const shell_part *p);     /* a folder and its content (rm -r, find -delete) */
 
 #endif

@@ -96,6 +96,8 @@ static void here_begin(lexer *l, bool tabs)
         return;
     }
     l->heres[l->nheres++] = (heredoc){ w.text, w.size, l->s->nparts, quoted, tabs };
+    l->part.fed = true;
+    l->part.feed = (shell_word){ "", 0, 0, 0 };     /* until its lines are read */
 }
 
 static bool is_descriptor(const shell_word *w)
@@ -240,7 +242,15 @@ static void judge_assignment(shell *s, const char *p, const char *end)
 {
     size_t n = assigned(p, end);
 
-    if (n > 0 && !shell_harmless(p, n))
+    if (n == 0)
+        return;
+    if (p[n] == '[') {      /* bash evaluates the subscript, quoted or not */
+        shell_lost(s, "it evaluates a text", p);
+        shell_inner(s, p + n, end);
+    }
+    if (shell_steers(p, n))
+        shell_lost(s, "it sets a variable that may change what runs", p);
+    else if (!shell_harmless(p, n))
         shell_doubt(s, "it sets a variable that may change what runs", p);
 }
 
@@ -259,9 +269,14 @@ static void word_take(lexer *l)
         digits = digits && *q >= '0' && *q <= '9';
     if (digits && l->p < l->end && (*l->p == '<' || *l->p == '>'))
         return;     /* the number of a redirection */
+    if (l->p - from > 2 && *from == '{' && l->p[-1] == '}' && l->p < l->end && (*l->p == '<' || *l->p == '>')) {
+        shell_lost(s, "a redirection sets a variable", from);
+        return;
+    }
     if (l->part.count == 0) {
         if (assigned(from, l->p) > 0) {
             judge_assignment(s, from, l->p);
+            l->part.alters = true;
             return;
         }
         if (!pen.quoted && reserved(l, from, (size_t)(l->p - from)))

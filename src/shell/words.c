@@ -300,6 +300,8 @@ static const char *ansi_escape(shell *s, shell_pen *pen, const char *p, const ch
 
         for (; most > 0 && p < end && hex_digit(*p) >= 0; most--)
             c = c << 4 | (uint32_t)hex_digit(*p++);
+        if (!bytes && c >= 0x80)
+            word_doubt(pen, WORD_UNKNOWN);      /* other bytes in another locale */
         if (bytes)
             word_put(s, pen, (char)c);
         else
@@ -451,6 +453,25 @@ static bool class_begins(const char *p, const char *end)    /* a [ without its ]
     return false;
 }
 
+/* {word} without a comma, dots, quotes and expansions is plain text: HEAD@{1}, stash@{0}. */
+static bool braces_plain(const char *p, const char *end)
+{
+    for (p++; p < end && (name_char(*p) || *p == '/' || *p == '-' || *p == '^' || *p == '@'); p++)
+        ;
+    return p < end && *p == '}';
+}
+
+/* A ~ at the start of a word, or of a value. ~ and ~/x are the home folder; ~+, ~- and ~name are other folders. */
+static void word_tilde(shell_pen *pen, const char *from, const char *p, const char *end)
+{
+    const bool home = p + 1 == end || strchr("/ \t\n;&|()<>", p[1]) != NULL;
+
+    if (p == from)
+        pen->flags |= WORD_TILDE;
+    if (p == from ? !home : p[-1] == '=' || p[-1] == ':')
+        word_doubt(pen, WORD_UNKNOWN);
+}
+
 const char *shell_word_read(shell *s, shell_pen *pen, const char *p, const char *end)
 {
     const char *from = p;
@@ -464,9 +485,10 @@ const char *shell_word_read(shell *s, shell_pen *pen, const char *p, const char 
             p = word_quoted(s, pen, p, end);
             continue;
         case '{':
-            if (p == from && end - p >= 2 && p[1] == '}')
+            if ((p == from && end - p >= 2 && p[1] == '}') || braces_plain(p, end))
                 break;      /* {} of find and xargs */
             word_doubt(pen, WORD_GLOB);
+            pen->flags |= WORD_BRACE;
             break;
         case '[':
             if (!class_begins(p, end))
@@ -477,8 +499,7 @@ const char *shell_word_read(shell *s, shell_pen *pen, const char *p, const char 
             word_doubt(pen, WORD_GLOB);
             break;
         case '~':
-            if (p == from)
-                pen->flags |= WORD_TILDE;
+            word_tilde(pen, from, p, end);
             break;
         }
         word_put(s, pen, *p++);

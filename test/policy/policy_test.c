@@ -360,6 +360,15 @@ PAWL_TEST(test_P3_always_is_offered_whole_or_not)
     always("Bash", "rm -rf /", "");
     always("Bash", "ls", "");
     always("Bash", "ls | xargs make", "");
+    always("Bash", "cd sub && npm test", "Bash(cd sub) + Bash(npm test)");
+    always("Bash", "cd sub && git status", "Bash(cd sub) + Bash(git status)");
+    always("Bash", "cd sub && ls && make", "Bash(cd sub) + Bash(make)");
+    always("Bash", "sudo make", "");
+    always("Bash", "make && nice sudo ls", "");
+    always("Bash", "CI=1 make", "Bash(make)");
+    always("Bash", "CI=1 ls", "Bash(ls)");
+    always("Bash", "timeout 5 git status", "Bash(git status)");
+    always("Bash", "CI=1; make", "");
     always("Edit", "/etc/hosts", "Edit(//etc/hosts)");
     always("Edit", ".git/config", "");
     always("WebFetch", "https://Example.com:8/x", "WebFetch(domain:example.com)");
