@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static pawl_policy *loose, *tight;
     static shell s;
     pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC, .mode = PAWL_DEFAULT };
-    pawl_decision a, b;
+    pawl_decision a, b, c;
     char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES];
     arena mem;
 
@@ -64,6 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         q.mode = (pawl_mode)m;
         pawl_decide(loose, &q, &a);
         pawl_decide(tight, &q, &b);
+        pawl_decide(NULL, &q, &c);
+        must(c.behavior != PAWL_ALLOW || m != PAWL_DEFAULT || shell_only_reads(&s, (const char *)data, size));
         must(a.behavior >= PAWL_ALLOW && b.behavior >= a.behavior);
         must(s.unsure == NULL || a.behavior != PAWL_ALLOW || m == PAWL_BYPASS);
         must(utf8_valid(a.reason, strlen(a.reason)) && utf8_valid(a.part, strlen(a.part)) && strchr(a.reason, '\n') == NULL);
