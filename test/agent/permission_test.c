@@ -155,6 +155,59 @@ PAWL_TEST(test_P2_rules_decide_without_a_person)
     world_end(&w);
 }
 
+/* "leads_to" in the decision with the open call of `id`; "" : it has none. */
+static const char *led_to(world *w, const char *id)
+{
+    static char text[200];
+    pawl_command cmd;
+
+    for (size_t i = 0; i < pawl_state_commands(w->st); i++) {
+        const char *to, *own;
+
+        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, NULL) != PAWL_OK)
+            CHECK_FAIL("a command cannot be looked at");
+        own = pawl_value_string(pawl_value_get(cmd.args, "call"));
+        to = pawl_value_string(pawl_value_get(pawl_value_get(cmd.args, "decision"), "leads_to"));
+        if (own != NULL && strcmp(own, id) == 0) {
+            snprintf(text, sizeof text, "%s", to != NULL ? to : "");
+            return text;
+        }
+    }
+    return "";
+}
+
+/* The answer about links is in the journal: as older programs gave it, the decision keeps its bytes (K5). */
+PAWL_TEST(test_P8_a_decision_names_the_target_that_it_was_made_on)
+{
+    static const struct { const char *links, *to; } rows[] = {
+        { "{}", "" }, { "{\"/w/l\":\"/w/a\"}", "" }, { "{\"/w/l\":{\"to\":\"/w/a\"}}", "/w/a" }, { "{\"/w/l\":{\"same\":\"/w/a\"}}", "" },
+    };
+    world w;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        asks(&w, "{\"@policy\":{\"cwd\":\"/w\",\"deny\":[\"Read(./.env)\"]},\"@cwd\":\"/w\",\"input\":\"go\"}", "read_file r1 {\"file_path\":\"l\"}");
+        comes(&w, "links", PAWL_DONE, rows[i].links);
+        CHECK_STR(led_to(&w, "r1"), rows[i].to);
+        comes(&w, "r1", PAWL_DONE, "\"x\"");
+        model_says(&w, "so", NULL);
+        world_end(&w);
+    }
+}
+
+PAWL_TEST(test_P8_what_a_relative_path_leads_to_is_denied)
+{
+    static const char *const links[] = { "{\"/w/l\":\"/w/.env\"}", "{\"/w/l\":{\"to\":\"/w/.env\"}}", "{\"/w/l\":{\"same\":\"/w/.env\"}}" };
+    world w;
+
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        asks(&w, "{\"@policy\":{\"cwd\":\"/w\",\"deny\":[\"Read(./.env)\"]},\"@cwd\":\"/w\",\"input\":\"go\"}", "read_file r1 {\"file_path\":\"l\"}");
+        comes(&w, "links", PAWL_DONE, links[i]);
+        CHECK(strncmp(content_at(&w, 2), "Error: Permission denied for tool: read_file: denied by the rule Read(./.env)", 77) == 0);
+        model_says(&w, "so", NULL);
+        world_end(&w);
+    }
+}
+
 PAWL_TEST(test_P1_plan_denies_what_writes)
 {
     world w;
