@@ -33,13 +33,13 @@ static void put_64(uint8_t *out, uint64_t x)
 static void hash_short(const pawl_bytes *parts, size_t n, size_t size, hash *out)
 {
     const size_t padded = (size + LENGTH_BYTES + BLOCK_BYTES) / BLOCK_BYTES * BLOCK_BYTES;
-    uint8_t text[SHORT_BYTES_MAX + LENGTH_BYTES + 1];
+    uint8_t text[SHORT_BYTES_MAX + BLOCK_BYTES];
     struct sha256_ctx sha;
     size_t at = 0;
 
     for (size_t i = 0; i < n; at += parts[i++].size)
         text_copy((char *)text + at, parts[i].data, parts[i].size);
-    memset(text + at, 0, padded - LENGTH_BYTES - at);
+    memset(text + at, 0, BLOCK_BYTES);  /* a constant size needs no call; bytes after the padding are not read */
     text[at] = 0x80;
     put_64(text + padded - LENGTH_BYTES, (uint64_t)size * 8);
     sha256_init(&sha);

@@ -120,13 +120,27 @@ bool scan_begin(scan *s, arena *a, const char *text, size_t size);  /* false: no
 bool scan_wrong(scan *s);       /* the text here is wrong; returns false */
 /* Sets err as value_read() of the whole text would: PAWL_CORRUPT or PAWL_NOMEM. */
 pawl_code scan_fails(const scan *s, const char *what, pawl_err *err);
-bool scan_open(scan *s, char bracket);
-bool scan_close(scan *s, char bracket);
 bool scan_string(scan *s, scan_text *out);
 bool scan_int(scan *s, bool *below, uint64_t *n);   /* n, or -n when it is below 0 */
 const pawl_value *scan_value(scan *s);          /* NULL: wrong */
 /* The canonical digits of a number at p; returns what follows. NULL: not a number below 2^64. */
 const char *digits_read(const char *p, uint64_t *n);
+static inline bool scan_open(scan *s, char bracket)
+{
+    if (*s->at != bracket || s->depth == READ_DEPTH_MAX)
+        return scan_wrong(s);
+    s->depth++;
+    s->at++;
+    return true;
+}
+static inline bool scan_close(scan *s, char bracket)
+{
+    if (*s->at != bracket)
+        return scan_wrong(s);
+    s->depth--;
+    s->at++;
+    return true;
+}
 static inline bool scan_due(scan *s, char c)
 {
     if (*s->at != c)

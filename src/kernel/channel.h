@@ -29,12 +29,16 @@ typedef struct channel {
     bool set;
 } channel;
 
+static inline bool channel_is(const channel *c, const char *name)   /* a name of the machine is compared by address, one from a journal by its text */
+{
+    return c->d->name == name || (*c->d->name == *name && strcmp(c->d->name, name) == 0);
+}
 channel *channel_search(const frame *f, const char *name);
 static inline channel *channel_find(const frame *f, const char *name)   /* NULL: none; the first channel is compared inline, since most frames have one */
 {
     channel *c = f->channels;
 
-    return c != NULL && *c->d->name == *name && strcmp(c->d->name, name) == 0 ? c : channel_search(f, name);
+    return c != NULL && channel_is(c, name) ? c : channel_search(f, name);
 }
 const pawl_value *channel_load(pawl_state *st, channel *c);
 static inline const pawl_value *channel_value(pawl_state *st, channel *c)       /* NULL: never set, or its elements cannot be loaded (st->load_failed) */

@@ -75,7 +75,7 @@ static pawl_code writes_merge(merging *m, const leave *l)
         const pawl_value *v = w->value;
         channel *c = &m->f->channels[w->place < m->f->nchannels ? w->place : 0];
 
-        if (w->place < m->f->nchannels && c->d->name == w->channel && w->refs.list == NULL && write_is_plain(c, w->op, v)) {
+        if (w->place < m->f->nchannels && channel_is(c, w->channel) && w->refs.list == NULL && write_is_plain(c, w->op, v)) {
             rc = write_plain(m->st, c, v);
             continue;
         }

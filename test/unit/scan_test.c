@@ -100,3 +100,30 @@ PAWL_TEST(test_K5_a_changed_byte_is_canonical_or_refused)
             }
     buf_free(&b);
 }
+
+/* A string is read eight bytes at a time: each byte, at each place among them. */
+PAWL_TEST(test_K2_each_byte_of_a_string_is_seen)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    for (size_t at = 1; at < 18; at++)
+        for (int c = 0; c < 256; c++) {
+            char text[] = "\"0123456789abcdef.\"";
+            const size_t size = sizeof text - 1;
+            const pawl_value *v, *parsed;
+            arena a;
+            scan s;
+
+            arena_init(&a, NULL, 256);
+            text[at] = (char)c;
+            v = scanned(&a, &s, text, size);
+            parsed = value_read(&a, text, size, "it", NULL);
+            buf_reset(&b);
+            canon(&b, parsed);
+            CHECK((v != NULL) == (parsed != NULL && b.size == size && memcmp(b.data, text, size) == 0));
+            CHECK(v == NULL || pawl_value_equal(v, parsed));
+            arena_free(&a);
+        }
+    buf_free(&b);
+}

@@ -22,7 +22,7 @@ static void unfit(reader *r, const char *what)
 }
 
 /* Moves to the next element of the open array. */
-static bool next(reader *r)
+static inline bool next(reader *r)
 {
     r->at++;
     if (scan_left(&r->s))
@@ -36,20 +36,23 @@ static const pawl_value *next_value(reader *r)
     return next(r) ? scan_value(&r->s) : NULL;
 }
 
-/* Reads a text without NUL. `out` is a parameter, since returning the struct would copy it. */
-static void text_into(reader *r, scan_text *out)
+/* Skips another value where a text is due. */
+APART static void text_missing(reader *r, scan_text *out)
 {
-    out->text = "";
-    out->size = 0;
-    if (*r->s.at != '"') {
-        (void)scan_value(&r->s);
+    *out = (scan_text){ .text = "" };
+    (void)scan_value(&r->s);
+    unfit(r, "a text is due");
+}
+
+/* Reads a text without NUL. `out` is a parameter, since returning the struct would copy it. */
+static inline void text_into(reader *r, scan_text *out)
+{
+    if (*r->s.at != '"')
+        text_missing(r, out);
+    else if (!scan_string(&r->s, out))
+        *out = (scan_text){ .text = "" };
+    else if (!out->plain && strlen(out->text) != out->size)
         unfit(r, "a text is due");
-    } else if (!scan_string(&r->s, out)) {
-        out->text = "";
-        out->size = 0;
-    } else if (!out->plain && strlen(out->text) != out->size) {
-        unfit(r, "a text is due");
-    }
 }
 
 static const char *text_here(reader *r)

@@ -59,11 +59,28 @@ static const uint8_t item_places[PLACES] = {
     [PLACE('r', 'l', 7)] = ITEM_REFUSAL,
 };
 
+/* memcmp of less than 8 bytes, without a call. It reads no byte after them: the reader has just written a NUL there, and a wide load would wait for it. */
+static inline bool text_same(const char *a, const char *b, size_t n)
+{
+    uint32_t head[2], tail[2];
+
+    if (n < 4) {
+        while (n > 0 && a[n - 1] == b[n - 1])
+            n--;
+        return n == 0;
+    }
+    memcpy(&head[0], a, 4);
+    memcpy(&head[1], b, 4);
+    memcpy(&tail[0], a + n - 4, 4);
+    memcpy(&tail[1], b + n - 4, 4);
+    return head[0] == head[1] && tail[0] == tail[1];
+}
+
 int item_kind_of(const char *name, size_t size)
 {
     unsigned kind = size == 0 ? 0 : item_places[PLACE(name[0], name[size - 1], size)];
 
-    return size > 0 && size < ITEM_NAME_ROOM && memcmp(item_names[kind], name, size) == 0 && item_names[kind][size] == '\0' ? (int)kind : -1;
+    return size > 0 && size < ITEM_NAME_ROOM && text_same(item_names[kind], name, size) && item_names[kind][size] == '\0' ? (int)kind : -1;
 }
 
 static const char *name_at(const char *const *names, size_t n, int index)
