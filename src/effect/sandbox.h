@@ -69,5 +69,7 @@ void inside_put(sandbox_words *w, const sandbox_ask *ask);
 
 /* The variables of this process that are in the list of harmless ones, or named by `s` (may be NULL); ends in NULL. NULL: no memory. */
 char **env_allowed(arena *mem, const pawl_sandbox *s);
+/* The same for a command that only reads: nothing in it makes a program run another one (shell_reading_env). */
+char **env_reading(arena *mem, const pawl_sandbox *s);
 
 #endif

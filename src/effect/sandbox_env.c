@@ -3,6 +3,7 @@
  * Called by tool/bash.c, on any thread; only reads the environment. A variable that is not listed may hold a password: there is no end to their names. */
 #define _GNU_SOURCE             /* environ */
 #include "effect/sandbox.h"
+#include "shell/shell.h"
 
 #include <unistd.h>
 
@@ -53,6 +54,33 @@ char **env_allowed(arena *mem, const pawl_sandbox *s)
     for (size_t i = 0; i < n; i++)
         if (allowed(environ[i], s))
             out[at++] = environ[i];
+    out[at] = NULL;
+    return out;
+}
+
+char **env_reading(arena *mem, const pawl_sandbox *s)
+{
+    const char *const *own = shell_reading_env();
+    char **allowed = env_allowed(mem, s), **out;
+    size_t n = 0, nown = 0, at = 0;
+
+    while (allowed != NULL && allowed[n] != NULL)
+        n++;
+    while (own[nown] != NULL)
+        nown++;
+    if (allowed == NULL || (out = arena_get(mem, (n + nown + 1) * sizeof *out)) == NULL)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        bool taken = false;
+
+        for (size_t k = 0; k < nown && !taken; k++)
+            taken = strcspn(own[k], "=") == strcspn(allowed[i], "=") && strncmp(own[k], allowed[i], strcspn(own[k], "=")) == 0;
+        if (!taken)
+            out[at++] = allowed[i];
+    }
+    for (size_t k = 0; k < nown; k++)
+        if (strchr(own[k], '=') != NULL && (out[at++] = arena_text(mem, own[k])) == NULL)
+            return NULL;
     out[at] = NULL;
     return out;
 }

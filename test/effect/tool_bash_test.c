@@ -287,6 +287,28 @@ PAWL_TEST(test_P1_in_plan_mode_a_command_only_reads)
     kit_close(&k);
 }
 
+/* What is called a reader is one, even if the call was wrong about it: here a file is named like an option, or git's configuration runs a program. */
+PAWL_TEST(test_P7_what_only_reads_can_only_read)
+{
+    kit k;
+
+    needs(SANDBOX_READ_ONLY);
+    kit_open(&k);
+    put(&k, "a", "one\n");
+    for (int i = 0; i < 3; i++) {
+        kit_needs(&k, (pawl_sandbox_need)i);
+        GIVES(&k, "bash", "{\"command\":\"cat a; test -w a && echo writable || echo read-only\"}", "one\nread-only\n");
+    }
+    GIVES(&k, "bash", "{\"command\":\"cat a; test -w a && echo writable || echo read-only; :\"}", "one\nwritable\n");    /* : is not in the table */
+    kit_needs(&k, PAWL_SANDBOX_REQUIRED);
+    GIVES(&k, "bash", "{\"command\":\"git init -q . && git add a && git config core.fsmonitor ./x && printf '#!/bin/sh\\ntouch ran\\n' >x && chmod +x x\"}",
+          "(no output)");
+    CHECK_INT(use(&k, "bash", "{\"command\":\"git status --short\"}"), PAWL_OK);
+    CHECK(strstr(content(&k), "a") != NULL);
+    HOLDS(&k, "ran", "(none)");
+    kit_close(&k);
+}
+
 #define ANY "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":[\"a\"]}"
 
 static void command_add(kit *k, const char *name, pawl_permission cls, const char *script)

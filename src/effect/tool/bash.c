@@ -5,6 +5,7 @@
 #include "effect/sandbox.h"
 #include "effect/tool/tool.h"
 #include "net/net.h"
+#include "shell/shell.h"
 
 #include <unistd.h>
 
@@ -106,24 +107,35 @@ static pawl_code refused(tool_call *c, sandbox_is is, const char *why)
     return pawl_reply_fail(c->r, PAWL_DENIED, "%s: its commands run in a sandbox, and none can be made here: %.160s; %s", c->job->effect, why, otherwise);
 }
 
-/* The words before the command; none without a sandbox. */
-static pawl_code sandbox_of(tool_call *c, const roots *r, sandbox *in)
+/* A command that only reads, as far as its text says, is run where it can only read: then a mistake about it writes nothing (P7). */
+static bool only_reads(tool_call *c, bool *reads)
 {
-    const bool plan = tool_in_plan(c->job);
-    sandbox_ask ask = { .kind = plan ? SANDBOX_READ_ONLY : SANDBOX_WORKSPACE, .hidden = c->sandbox,
-                        .policy = plan ? NULL : c->job->policy };
+    const pawl_value *text = pawl_value_get(c->input, "command");
+    shell *s = arena_get(&c->mem, sizeof *s);
+
+    if (s != NULL)
+        *reads = shell_only_reads(s, pawl_value_string(text), pawl_value_size(text));
+    return s != NULL;
+}
+
+/* The words before the command; none without a sandbox. */
+static pawl_code sandbox_of(tool_call *c, const roots *r, bool reads, sandbox *in)
+{
+    const bool plan = tool_in_plan(c->job), off = c->sandbox->need == PAWL_SANDBOX_OFF;
+    sandbox_ask ask = { .kind = plan || reads ? SANDBOX_READ_ONLY : SANDBOX_WORKSPACE, .hidden = off ? NULL : c->sandbox,
+                        .policy = plan || reads ? NULL : c->job->policy };
     char why[SANDBOX_SAID_BYTES] = "";
     pawl_err err = {0};
     sandbox_is is;
     pawl_code rc;
 
     *in = (sandbox){ .inside = 0 };
-    if (!plan && c->sandbox->need == PAWL_SANDBOX_OFF)
+    if (!plan && !reads && off)
         return PAWL_OK;
     if ((is = sandbox_try(ask.kind, why)) != SANDBOX_WORKS && plan)
         return sandbox_refuses(c->r, is, why);
     if (is != SANDBOX_WORKS)
-        return c->sandbox->need == PAWL_SANDBOX_REQUIRED ? refused(c, is, why) : without(c, is, why);
+        return c->sandbox->need == PAWL_SANDBOX_REQUIRED ? refused(c, is, why) : off ? PAWL_OK : without(c, is, why);
     if (!folders_of(c, r, &ask))
         return tool_nomem(c);
     if ((rc = sandbox_open(&c->mem, &ask, in, &err)) == PAWL_OK)
@@ -134,7 +146,7 @@ static pawl_code sandbox_of(tool_call *c, const roots *r, sandbox *in)
 
 /* ---- bash ------------------------------------------------------------------------------------------------------ */
 
-static const char *shell(void)
+static const char *shell_program(void)
 {
     static const char *const places[] = { "/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash" };
 
@@ -146,7 +158,7 @@ static const char *shell(void)
 
 static bool argv_make(tool_call *c, process *p, const sandbox *in)
 {
-    const char *const own[] = { shell(), "-c", input_text(c, "command") };
+    const char *const own[] = { shell_program(), "-c", input_text(c, "command") };
 
     if ((p->argv = arena_zero(&c->mem, (in->n + 4) * sizeof *p->argv)) == NULL)
         return false;
@@ -236,7 +248,7 @@ static pawl_code bash_run(tool_call *c, process *p, pawl_err *why)
     return rc;
 }
 
-static pawl_code bash_in(tool_call *c, const roots *r, const sandbox *in)
+static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox *in)
 {
     const int64_t limit_ms = input_count(c, "timeout_ms", BASH_MS), began = clock_ms();
     process p = { .job = c->job, .cwd = r->all[0].real, .output_bytes = KEPT_BYTES, .joined = true,
@@ -245,7 +257,7 @@ static pawl_code bash_in(tool_call *c, const roots *r, const sandbox *in)
     pawl_code rc;
 
     p.until_ms = job_until(c->job, limit_ms, &p.limit);
-    if ((p.envp = env_allowed(&c->mem, c->sandbox)) == NULL || !argv_make(c, &p, in))
+    if ((p.envp = reads ? env_reading(&c->mem, c->sandbox) : env_allowed(&c->mem, c->sandbox)) == NULL || !argv_make(c, &p, in))
         return tool_nomem(c);
     buf_init(&p.out, &c->r->alloc);
     buf_init(&p.err, &c->r->alloc);
@@ -266,14 +278,17 @@ pawl_code tool_bash(tool_call *c)
     char why[COMMAND_WHY_BYTES];
     roots *r;
     pawl_code rc = PAWL_OK;
-    sandbox in;
+    sandbox in = { .inside = 0 };
+    bool reads = false;
 
     if (command_denied(c->job, pawl_value_get(c->input, "command"), c->cwd, false, why))
         return tool_error(c, "Permission denied: %s", why);
     if ((r = roots_open(c, &rc)) == NULL)
         return rc;
-    if ((rc = sandbox_of(c, r, &in)) == PAWL_OK)
-        rc = bash_in(c, r, &in);
+    if (!only_reads(c, &reads))
+        rc = tool_nomem(c);
+    else if ((rc = sandbox_of(c, r, reads, &in)) == PAWL_OK)
+        rc = bash_in(c, r, reads, &in);
     sandbox_close(&in);
     roots_close(r);
     return rc;
