@@ -2,10 +2,15 @@
  *
  * Called by the handlers of commands, on any thread, just before the program starts. The decision in the journal was made on the links that were there
  * then; the folder of a node was known by its text alone. What the program itself opens, nobody sees here: that is for its sandbox. */
+#define _XOPEN_SOURCE 700       /* realpath */
 #include "effect/command_rules.h"
+#include "effect/hard_links.h"
 #include "effect/resolve_links.h"
 #include "net/net.h"
 #include "policy/file_rules.h"
+
+#include <limits.h>
+#include <stdlib.h>
 
 enum { PATHS_MAX = 4096 };      /* more than that is denied */
 
@@ -32,12 +37,54 @@ static bool say(char why[COMMAND_WHY_BYTES], const char *text)
     return true;
 }
 
+/* ---- folders that are read with all below them: for nodes, which no sandbox keeps from it ----------------------------- */
+
+typedef struct tree_look {
+    arena *mem;
+    const pawl_job *job;
+    const denied_top *tops;     /* NULL: not looked for yet */
+    size_t n;
+    bool cut, found;
+    char *why;
+} tree_look;
+
+/* Below the folder; `hidden`: also where a name begins with a dot. */
+static bool is_read_there(const char *path, const char *folder, bool hidden)
+{
+    const size_t n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+
+    return strncmp(path, folder, n) == 0 && path[n] == '/' && (hidden || strstr(path + n, "/.") == NULL);
+}
+
+static bool see_tree(void *ctx, const char *folder, bool hidden)
+{
+    const file_use u = { .tool = "Read", .cls = PAWL_READ, .time_ms = epoch_ms() };
+    tree_look *t = ctx;
+    char real[PATH_MAX];
+
+    if (realpath(folder, real) == NULL)
+        return true;
+    if (t->tops == NULL && (t->tops = denied_tops_find(t->mem, t->job->policy, &u, stops, (void *)(uintptr_t)t->job, &t->n, &t->cut)) == NULL)
+        t->found = say(t->why, "no memory to decide on it");
+    for (size_t i = 0; t->tops != NULL && i < t->n && !t->found; i++)
+        if (is_read_there(t->tops[i].path, real, hidden)) {
+            snprintf(t->why, COMMAND_WHY_BYTES, "it reads all below %.120s, and a rule denies to read %.120s", folder, t->tops[i].path);
+            t->found = true;
+        }
+    if (!t->found && t->cut)
+        t->found = say(t->why, "it reads all below a folder, and the rules deny more files than are looked for (DENIED_TOPS_MAX): deny their folders");
+    return !t->found;
+}
+
+/* ---- the command --------------------------------------------------------------------------------------------------- */
+
 static bool denied(const pawl_job *job, const pawl_value *command, const char *cwd, bool node, arena *mem, char why[COMMAND_WHY_BYTES])
 {
     const char *behavior = pawl_value_string(pawl_value_get(pawl_value_get(job->args, "decision"), "behavior"));
     const link_rules rules = { .policy = job->policy, .time_ms = epoch_ms(), .stop = stops, .ctx = (void *)(uintptr_t)job };
     pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC, .mode = pawl_mode_named(job->mode), .node = node, .cwd = cwd, .time_ms = epoch_ms() };
     path_list l = { .mem = mem, .all = value_pack(mem, NULL, "[]") };
+    tree_look t = { .mem = mem, .job = job, .why = why };
     pawl_err err = {0};
     pawl_decision d;
 
@@ -51,6 +98,10 @@ static bool denied(const pawl_job *job, const pawl_value *command, const char *c
     pawl_decide_first(job->policy, &q, &d);
     if (d.behavior == PAWL_DENY)
         return say(why, d.reason);
+    if (node)
+        call_trees(job->policy, &q, see_tree, &t);
+    if (t.found)
+        return true;
     if (behavior == NULL || strcmp(behavior, pawl_behavior_name(PAWL_ALLOW)) != 0)
         return false;
     pawl_decide(job->policy, &q, &d);

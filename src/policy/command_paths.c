@@ -154,6 +154,99 @@ void command_paths_visit(const policy_call *c, command_path_fn *fn, void *ctx)
             return;
 }
 
+/* ---- folders that are read with all below them ------------------------------------------------------------------- */
+
+/* An option: one of `letters` in -abc, or one of the long ones, which may have a value. */
+static bool option_is(const shell_word *w, const char *letters, const char *longs)
+{
+    const char *eq = memchr(w->text, '=', w->size);
+    const size_t n = eq != NULL ? (size_t)(eq - w->text) : w->size;
+
+    if (w->size < 2 || *w->text != '-')
+        return false;
+    if (w->text[1] == '-')
+        return text_listed(w->text, n, longs);
+    for (size_t i = 1; i < w->size; i++)
+        if (strchr(letters, w->text[i]) != NULL)
+            return true;
+    return false;
+}
+
+static bool has_option(const shell *s, const shell_part *p, const char *letters, const char *longs)
+{
+    for (uint32_t i = 1; i < p->count; i++)
+        if (option_is(&s->words[p->first + i], letters, longs))
+            return true;
+    return false;
+}
+
+static bool reads_tree(const shell *s, const shell_part *p, bool *hidden)
+{
+    const shell_word *w = &s->words[p->first];
+    const char *name = w->text;
+    size_t n = w->size;
+
+    for (const char *slash; (slash = memchr(name, '/', n)) != NULL; name = slash + 1)
+        n -= (size_t)(slash + 1 - name);
+    *hidden = true;
+    if (text_listed(name, n, " grep egrep fgrep zgrep "))
+        return has_option(s, p, "rR", " --recursive --dereference-recursive ") || has_option(s, p, "d", " --directories ");
+    if (text_listed(name, n, " diff "))
+        return has_option(s, p, "r", " --recursive ");
+    if (text_listed(name, n, " cp scp "))
+        return has_option(s, p, "rRa", " --recursive --archive ");
+    if (!text_listed(name, n, " rg ag ack "))
+        return false;
+    *hidden = !text_listed(name, n, " rg ag ") || has_option(s, p, ".uU", " --hidden --unrestricted ");
+    return true;
+}
+
+static bool tree_tell(walker *k, const shell_part *p, bool hidden, call_tree_fn *fn, void *ctx)
+{
+    const shell *s = &k->c->sh;
+    const bool moved = k->moved == 1;
+    const char *cwd = moved ? k->here.text : k->c->cwd;
+    bool any = false, on = true, after = false;
+
+    for (uint32_t i = 1; i < p->count && on; i++) {
+        const shell_word *w = &s->words[p->first + i];
+        uint32_t size = w->size;
+        bool ends = false;
+        const char *text = program_operand(s, p, i, after, &ends, &size);
+
+        after = after || word_is(w, "--");
+        if (text == NULL || text != w->text)
+            continue;
+        any = true;
+        if (path_place(k, text, size, w->flags, cwd, moved))
+            on = fn(ctx, k->w.at.given.text, hidden) && (!k->w.at.linked || fn(ctx, k->w.at.real.text, hidden));
+    }
+    return on && (any || cwd == NULL || fn(ctx, cwd, hidden));
+}
+
+void call_trees(const pawl_policy *p, const pawl_request *q, call_tree_fn *fn, void *ctx)
+{
+    policy_call c;
+    walker k;
+    bool on = true, hidden;
+
+    call_read(&c, p, q);
+    k.c = &c;
+    k.moved = 0;
+    for (size_t i = 0; c.command && i < c.sh.nparts && on; i++) {
+        shell_part part = c.sh.parts[i];
+
+        for (; part.carries && part.count > 1 && !reads_tree(&c.sh, &part, &hidden); part.count--)
+            part.first++;
+        if (part.count == 0)
+            continue;
+        if (text_listed(c.sh.words[part.first].text, c.sh.words[part.first].size, " cd pushd popd "))
+            move(&k, &part);
+        else if (reads_tree(&c.sh, &part, &hidden))
+            on = tree_tell(&k, &part, hidden, fn, ctx);
+    }
+}
+
 /* ---- queries ---------------------------------------------------------------------------------------------- */
 
 bool folder_inside(const pawl_policy *p, const path *at)

@@ -22,4 +22,9 @@ void file_rule_places(const pawl_policy *p, const file_use *u, file_place_fn *fn
 /* As pawl_policy_paths, whether or not a rule is about paths: for what decides once more, where protected places count, too. */
 void call_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn *fn, void *ctx);
 
+/* Calls `fn` with each folder that a command reads with all below it, as `grep -r` does; `hidden`: also names that begin with a dot. A folder that is not
+ * known is left out. `fn` returns false to stop. */
+typedef bool call_tree_fn(void *ctx, const char *folder, bool hidden);
+void call_trees(const pawl_policy *p, const pawl_request *q, call_tree_fn *fn, void *ctx);
+
 #endif
