@@ -100,7 +100,7 @@ if(PAWL_PROGRAM)
     foreach(file IN LISTS files)
         get_filename_component(name ${file} NAME)
         add_test(NAME e2e/${name} COMMAND ${file})
-        set_tests_properties(e2e/${name} PROPERTIES
+        set_tests_properties(e2e/${name} PROPERTIES     # the person's own folders are no test's: lib.sh has a HOME in its scratch folder
             ENVIRONMENT "PAWL=$<TARGET_FILE:pawl>;PAWL_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
     endforeach()
 endif()

@@ -44,11 +44,16 @@ typedef struct pawl_sqlite {    /* NULL or 0: the default */
                                  * copied, what it points to is lent as long as the handle is open. A value of another codec is PAWL_INVALID,
                                  * and err names the codec */
     size_t ncodecs;
+    bool read_only;             /* nothing is created, upgraded or written; the file must exist */
 } pawl_sqlite;
 
 /* Opens a SQLite file, and creates it when it does not exist; `options` may be NULL. NULL: see err: PAWL_IO, PAWL_CORRUPT: the file cannot be opened;
- * PAWL_INVALID: another program's, or of a newer Pawl. */
+ * PAWL_INVALID: another program's, or of a newer Pawl. A new file can be read by its owner alone. */
 PAWL_API pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl_err *err);
+
+/* Moves a SQLite file that nobody has open: it is copied to `to`, which must not exist, the copy is checked, and the file is removed with all that lies
+ * beside it. PAWL_HELD: a process has it open; PAWL_INVALID, PAWL_IO, PAWL_CORRUPT. Whatever the error, the file is as before, and `to` is not there. */
+PAWL_API pawl_code pawl_store_sqlite_move(const char *from, const char *to, pawl_err *err);
 
 PAWL_API void pawl_store_free(pawl_store *s);                      /* closes the handle; may be NULL */
 /* Removes finished runs whose retention has passed (G10): at most `limit` (0: 1000); *n (may be NULL): how many. Runs that are held or were created

@@ -83,6 +83,7 @@ struct cli_call {
     const char **words;         /* all options that were given, in order, as pairs: option, value */
     size_t nwords;
     const char *store_name;     /* see cli_store_name */
+    bool store_said;            /* where the store lies was said */
 };
 
 /* options.c: finds the verb in `program`, parses, calls it. `argv` as main has it. Returns the exit code. */
@@ -105,6 +106,7 @@ bool cli_json(const cli_call *c, const pawl_value *v);
 
 /* ---- what goes wrong ------------------------------------------------------------------------------------ */
 
+int cli_refused(const cli_call *c);     /* prints that a command of an agent may not do this; returns the exit code */
 /* Print `err` on stderr as "pawl: ..."; returns the exit code for `rc` (2 invalid, gone, limit; 5 io, transient: the store is missing or busy; 6 held,
  * fenced; else 1). */
 int cli_fail(const cli_call *c, pawl_code rc, const pawl_err *err);
@@ -113,8 +115,8 @@ int cli_exit_of(pawl_status status, bool waits);
 
 /* ---- locate.c: the store, and which run is meant ------------------------------------------------------------ */
 
-/* The store of --store, else PAWL_STORE, else the nearest pawl.db upward, else one in this folder (created if `make`; else PAWL_GONE with the places
- * that were searched). postgres: and dynamodb: are PAWL_INVALID. NULL: see err. */
+/* The store of --store, else PAWL_STORE, else that of this project (store_place.h), else the nearest pawl.db upward, else a new one for this project, if
+ * `make`. postgres: and dynamodb: are PAWL_INVALID. NULL: see err. */
 pawl_store *cli_store(cli_call *c, bool make, pawl_err *err);
 const char *cli_store_name(const cli_call *c);                 /* "sqlite:/path/pawl.db": the store that was opened */
 /* The store as above, not created, and the run that `given` means (NULL: no run is looked for). NULL: the error was printed, and *code is the exit code. */

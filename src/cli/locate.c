@@ -1,7 +1,7 @@
 /* locate.c - finds the store and the run that a call means; draws ids for new runs.
  *
  * Called by the verbs and open_session.c, on the main thread. A store that is opened belongs to the caller. */
-#include "cli/cli.h"
+#include "cli/store_place.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +15,6 @@ enum {
     ID_DRAWS = 16,              /* tries before an id gets one more letter */
     ID_LETTERS = 4, ID_LETTERS_MAX = 12
 };
-
-static const char store_file[] = "pawl.db";
 
 /* ---- the store ------------------------------------------------------------------------------------ */
 
@@ -105,53 +103,51 @@ static pawl_store *store_of_url(cli_call *c, const char *given, const char *url,
     return NULL;
 }
 
-/* The nearest pawl.db from `folder` upward, into `folder`. */
-static bool find_upward(char folder[STORE_URL_BYTES], struct stat *st)
+/* One line, once in a call. */
+static void store_say(cli_call *c, const char *text, const char *path, const char *more)
 {
-    char path[STORE_URL_BYTES + sizeof store_file];
+    if (!c->store_said)
+        cli_note(c, text, path, more);
+    c->store_said = true;
+}
 
-    for (;;) {
-        size_t n = strlen(folder);
-
-        snprintf(path, sizeof path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, store_file);
-        if (strlen(path) < STORE_URL_BYTES && stat(path, st) == 0 && S_ISREG(st->st_mode)) {
-            memcpy(folder, path, strlen(path) + 1);
-            return true;
-        }
-        if (n <= 1)
-            return false;
-        while (n > 1 && folder[n - 1] != '/')
-            n--;
-        folder[n > 1 ? n - 1 : 1] = '\0';
+/* A store that lies in the project, as older versions made it, goes on being used until it is moved. */
+static pawl_store *store_of_place(cli_call *c, const store_place *p, bool make, pawl_err *err)
+{
+    if (p->there) {
+        if (p->found[0] != '\0')
+            store_say(c, "%s is not used: the store of this project is %s; --store names another", p->found, p->path);
+        return sqlite_at(c, p->path, make, err);
     }
+    if (p->found[0] != '\0' && p->owned[0] != '\0') {
+        fail(err, PAWL_INVALID, "%.160s belongs to another user, who decides what its runs do; to use it, name it with --store", p->found);
+        return NULL;
+    }
+    if (p->found[0] != '\0') {
+        store_say(c, "%s lies where the agents of this project can reach it; `pawl store move` moves it%s", p->found, "");
+        return sqlite_at(c, p->found, make, err);
+    }
+    if (make)
+        return store_place_make(p, err) == PAWL_OK ? sqlite_at(c, p->path, true, err) : NULL;
+    if (store_place_needed(p, err) == PAWL_OK)
+        fail(err, PAWL_IO, "%.120s has no store yet; `pawl run FILE` makes one, --store and PAWL_STORE name another", p->project);
+    return NULL;
 }
 
 pawl_store *cli_store(cli_call *c, bool make, pawl_err *err)
 {
     const char *env = getenv("PAWL_STORE");
-    char at[STORE_URL_BYTES], from[STORE_URL_BYTES];
-    struct stat st;
+    store_place *p;
 
     if (c->store_url != NULL)
         return store_of_url(c, "--store", c->store_url, make, err);
     if (env != NULL && env[0] != '\0')
         return store_of_url(c, "PAWL_STORE", env, make, err);
-    if (getcwd(at, sizeof at) == NULL) {
-        fail(err, PAWL_IO, "the path of this folder is unknown: %s; name a store, --store sqlite:PATH", strerror(errno));
+    if ((p = arena_get(&c->mem, sizeof *p)) == NULL) {
+        fail(err, PAWL_NOMEM, "no memory for the store");
         return NULL;
     }
-    memcpy(from, at, sizeof from);
-    if (!find_upward(at, &st)) {
-        if (make)
-            return sqlite_at(c, store_file, true, err);
-        fail(err, PAWL_IO, "no %s in %.120s or above it; `pawl run FILE` makes one, --store and PAWL_STORE name another", store_file, from);
-        return NULL;
-    }
-    if (st.st_uid != geteuid() && st.st_uid != 0) {
-        fail(err, PAWL_INVALID, "%.160s belongs to another user, who decides what its runs do; to use it, name it with --store", at);
-        return NULL;
-    }
-    return sqlite_at(c, at, make, err);
+    return store_place_find(p, err) == PAWL_OK ? store_of_place(c, p, make, err) : NULL;
 }
 
 const char *cli_store_name(const cli_call *c)

@@ -330,7 +330,7 @@ static int not_there(const cli_call *c, int n, char **words)
 }
 
 /* A command of an agent that could call these would lift its own rights, or leave a run for a worker outside. */
-static int refused(const cli_call *c)
+int cli_refused(const cli_call *c)
 {
     pawl_err err = {0};
 
@@ -366,7 +366,7 @@ static int call(const cli_program *p, const cli_verb *v, int n, char **words)
     else if ((code = parse(&c, n, words)) == HELP_WANTED)
         code = print_help(&c);
     else if (code == PARSED && v->acts && spawn_is_confined())
-        code = refused(&c);
+        code = cli_refused(&c);
     else if (code == PARSED) {
         app_options(&c);
         code = v->run(&c);

@@ -5,7 +5,7 @@
 
 enum { USAGE_COLUMNS = 72, HELP_COLUMNS = 80, TERM_COLUMNS = 24 };
 
-static const cli_option option_store = { "store", "URL", "the store: sqlite:PATH, memory:; else PAWL_STORE, else the nearest pawl.db in this folder or above" };
+static const cli_option option_store = { "store", "URL", "the store: sqlite:PATH, memory:; else PAWL_STORE, else that of this project (`pawl store`)" };
 static const cli_option option_help = { "help", NULL, "this text" };
 
 const cli_option *cli_option_at(const cli_verb *v, size_t index)

@@ -13,7 +13,7 @@ static const cli_verb *const verbs[] = {
     &verb_answer, &verb_approve, &verb_deny, &verb_send, &verb_mode, &verb_inbox, &verb_policy, &verb_budget,
     &verb_ls, &verb_show, &verb_log, &verb_replay, &verb_fork, &verb_diff,
     &verb_draw, &verb_check, &verb_sim, &verb_worker, &verb_tick,
-    &verb_export, &verb_import, &verb_backup, &verb_rm, &verb_prune,
+    &verb_export, &verb_import, &verb_backup, &verb_store, &verb_rm, &verb_prune,
     &verb_schema, &verb_doctor, &verb_completions, &verb_version, &verb_help,
     &verb_serve,
     NULL,

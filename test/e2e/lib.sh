@@ -25,7 +25,7 @@ tmp=$(cd "$tmp" && pwd -P)
 mkdir "$tmp/bin" "$tmp/home"
 ln -s "$PAWL" "$tmp/bin/pawl"
 PATH=$tmp/bin:$PATH
-unset PAWL_STORE PAWL_LOG NO_COLOR FORCE_COLOR CDPATH
+unset PAWL_STORE XDG_STATE_HOME PAWL_LOG NO_COLOR FORCE_COLOR CDPATH
 export HOME=$tmp/home XDG_CONFIG_HOME=$tmp/home/.config TZ=UTC LC_ALL=C TERM=dumb PATH
 
 passed=0 failed=0 skipped=0     # tests
@@ -145,6 +145,8 @@ deaf() {
 jq_here() { # jq for expressions, of the program; else the test is skipped
     [ -n "${jq_found-}" ] || { pawl doctor 2>/dev/null | grep -q '^ok  *jq ' && jq_found=1; } || { skip "no libjq"; return 1; }
 }
+
+db() { pawl store 2>/dev/null; }     # the path of the store that is used here: this folder's own, below $HOME
 
 json() { # TEXT EXPRESSION EXPECTED: of jq; without it nothing is checked
     command -v jq >/dev/null || return 0

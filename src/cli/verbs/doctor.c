@@ -3,7 +3,7 @@
  * Called by main.c on the main thread. Owns nothing that outlives the call. Each check is a row of a table, and writes one finding. */
 #define _GNU_SOURCE             /* environ */
 #include "app/settings.h"
-#include "cli/cli.h"
+#include "cli/store_place.h"
 #include "effect/jq/jq.h"
 #include "effect/effect.h"
 #include "effect/sandbox.h"
@@ -533,25 +533,26 @@ enum { CHECKS = sizeof checks / sizeof *checks };
 /* The store as every verb would find it, and the folder of its file. */
 static void find_store(doctor *d)
 {
-    static const char kind[] = "sqlite:", file[] = "/pawl.db";
+    static const char kind[] = "sqlite:";
     cli_call *c = d->call;
     const char *name, *slash;
-    char path[STORE_URL_BYTES];
+    store_place *p = NULL;
+    struct stat st;
 
     d->store = cli_store(c, false, &d->store_err);
     name = cli_store_name(c);
     if (name != NULL && strncmp(name, kind, sizeof kind - 1) == 0) {
         d->path = name + sizeof kind - 1;
-    } else if (d->store == NULL && d->store_err.code != PAWL_INVALID && getcwd(path, sizeof path - sizeof file) != NULL) {
-        size_t n = strcmp(path, "/") == 0 ? 0 : strlen(path);
-
-        memcpy(path + n, file, sizeof file);
-        d->path = arena_text(&c->mem, path);
+    } else if (d->store == NULL && d->store_err.code != PAWL_INVALID && (p = arena_get(&c->mem, sizeof *p)) != NULL &&
+               store_place_find(p, &(pawl_err){0}) == PAWL_OK && p->path[0] != '\0') {
+        d->path = p->path;
     }
     if (d->path == NULL)
         return;
     slash = strrchr(d->path, '/');
     d->folder = slash == NULL ? "." : slash == d->path ? "/" : arena_strdup(&c->mem, d->path, (size_t)(slash - d->path));
+    while (p != NULL && d->folder != NULL && stat(d->folder, &st) != 0 && errno == ENOENT && (slash = strrchr(d->folder, '/')) != NULL)
+        d->folder = slash == d->folder ? "/" : arena_strdup(&c->mem, d->folder, (size_t)(slash - d->folder));     /* where it will be made */
 }
 
 static void print_line(const cli_call *c, const char *name, const finding *f, buf *out)

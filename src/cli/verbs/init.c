@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static const char text_head[] =
-    "# An agent file: a graph of nodes over named channels of state. Every finished node is in the journal (pawl.db), so\n"
+    "# An agent file: a graph of nodes over named channels of state. Every finished node is in the journal (pawl store), so\n"
     "# you can kill it at any time: `pawl resume @` continues. `pawl check` finds errors, `pawl schema` is for your editor.\n"
     "name: survey                    # runs are called survey-xxxx\n"
     "start: list\n"

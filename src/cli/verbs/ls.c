@@ -2,6 +2,7 @@
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call. For a working run the state is read, for the questions of its children. */
 #include "cli/run_list.h"
+#include "cli/store_place.h"
 #include "cli/verbs.h"
 
 enum { LIST_LIMIT = 50, LIST_LIMIT_MAX = 1000000, STATUSES = PAWL_REJECTED + 1 };
@@ -11,6 +12,7 @@ typedef struct ls_row { const char *run, *machine, *status, *note; uint8_t code;
 
 typedef struct ls_page {
     cli_call *c;
+    const char *project, *store;        /* of --all; NULL, and the name of the store: of one store */
     size_t limit, n;            /* number of rows on the page */
     uint64_t last;              /* number of the last run shown */
     bool more;
@@ -59,24 +61,33 @@ static void json_run(ls_page *p, const pawl_head *h)
     arena_reset(a);
 }
 
+/* One store as an object. */
+static void json_store(ls_page *p, buf *all)
+{
+    buf_char(all, '{');
+    if (p->more)
+        buf_fmt(all, "\"before\":%llu,", (unsigned long long)p->last);
+    if (p->project != NULL) {
+        buf_word(all, "\"project\":");
+        canon_string(all, p->project, strlen(p->project));
+        buf_char(all, ',');
+    }
+    buf_word(all, "\"runs\":[");
+    buf_put(all, p->out.data, p->out.size);
+    buf_word(all, "],\"store\":");
+    canon_string(all, p->store, strlen(p->store));
+    buf_char(all, '}');
+    all->failed = all->failed || p->out.failed;
+}
+
 static bool json_end(ls_page *p)
 {
-    const pawl_value *name = value_string(&p->mem, cli_store_name(p->c), strlen(cli_store_name(p->c)));
     buf all;
     bool put;
 
     buf_init(&all, NULL);
-    buf_char(&all, '{');
-    if (p->more)
-        buf_fmt(&all, "\"before\":%llu,", (unsigned long long)p->last);
-    buf_word(&all, "\"runs\":[");
-    buf_put(&all, p->out.data, p->out.size);
-    buf_word(&all, "],\"store\":");
-    if (name == NULL || p->out.failed)
-        all.failed = true;
-    else
-        canon(&all, name);
-    buf_word(&all, "}\n");
+    json_store(p, &all);
+    buf_char(&all, '\n');
     put = cli_put(p->c, &all);
     buf_free(&all);
     return put;
@@ -275,6 +286,111 @@ static bool page_out(ls_page *p)
     return true;
 }
 
+/* Fills the page from a store. */
+static pawl_code page_list(ls_page *p, pawl_store *s, pawl_filter *f, int64_t since_ms, pawl_err *err)
+{
+    pawl_code rc;
+
+    p->now_ms = s->verbs->now(s);
+    f->limit = p->limit + 1;
+    f->changed_since_ms = cli_given(p->c, "since") == NULL ? 0 : p->now_ms - since_ms;
+    rc = runs_listed(s, f, cli_given(p->c, "ids") != NULL, see, p, err);
+    return rc == PAWL_OK && p->out.failed ? fail(err, PAWL_NOMEM, "no memory for the list") : rc;
+}
+
+static void page_begin(ls_page *p)
+{
+    buf_init(&p->out, NULL);
+    arena_init(&p->mem, NULL, 1024);
+}
+
+static void page_free(ls_page *p)
+{
+    arena_free(&p->mem);
+    buf_free(&p->out);
+}
+
+/* ---- every project's ------------------------------------------------------------------------------------- */
+
+typedef struct all_stores {
+    cli_call *c;
+    pawl_filter *f;
+    uint64_t limit;
+    int64_t since_ms;
+    buf json;                   /* elements of "projects" */
+    size_t stores;
+    int code;
+} all_stores;
+
+static bool all_put(all_stores *all, ls_page *p)
+{
+    if (all->c->json) {
+        if (all->stores > 1)
+            buf_char(&all->json, ',');
+        json_store(p, &all->json);
+        return !all->json.failed;
+    }
+    if (cli_given(all->c, "ids") == NULL && p->n > 0) {
+        buf head;
+        bool put;
+
+        buf_init(&head, NULL);
+        buf_fmt(&head, "%s", all->stores > 1 ? "\n" : "");
+        cli_clean(&head, p->project, strlen(p->project));
+        buf_char(&head, '\n');
+        put = cli_put(all->c, &head);
+        buf_free(&head);
+        if (!put)
+            return false;
+    }
+    return p->n == 0 || page_out(p);
+}
+
+/* A store that cannot be opened is named, and hides no other. It is only read. */
+static bool all_see(void *ctx, const char *project, const char *path)
+{
+    const pawl_sqlite reading = { .read_only = true };
+    all_stores *all = ctx;
+    ls_page p = { .c = all->c, .project = project, .store = path, .limit = (size_t)all->limit };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_store *s = pawl_store_sqlite(path, &reading, &err);
+    bool on = true;
+
+    if (s == NULL || (page_begin(&p), page_list(&p, s, all->f, all->since_ms, &err)) != PAWL_OK) {
+        cli_note(all->c, "%s: %s", project, err.text);
+        all->code = EXIT_STORE;
+    } else {
+        all->stores++;
+        on = all_put(all, &p);
+    }
+    if (s != NULL)
+        page_free(&p);
+    pawl_store_free(s);
+    return on;
+}
+
+static int all_run(cli_call *c, pawl_filter *f, uint64_t limit, int64_t since_ms)
+{
+    all_stores all = { .c = c, .f = f, .limit = limit, .since_ms = since_ms, .code = EXIT_DONE };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_code rc;
+
+    if (c->store_url != NULL || cli_given(c, "before") != NULL)
+        return cli_usage(c, "--all lists every store of yours: %s belongs to one of them", c->store_url != NULL ? "--store" : "--before");
+    buf_init(&all.json, NULL);
+    buf_word(&all.json, "{\"projects\":[");
+    rc = store_places(&c->mem, all_see, &all, &err);
+    buf_word(&all.json, "]}\n");
+    if (rc != PAWL_OK)
+        all.code = cli_fail(c, rc, &err);
+    else if (c->json && !cli_put(c, &all.json))
+        all.code = EXIT_FAILED;
+    else if (!c->json && all.stores == 0 && all.code == EXIT_DONE)
+        cli_note(c, "no project has a store yet; `pawl run FILE` makes one");
+    buf_free(&all.json);
+    return all.code;
+}
+
 static int ls_run(cli_call *c)
 {
     ls_page p = { .c = c };
@@ -286,23 +402,20 @@ static int ls_run(cli_call *c)
     pawl_store *s;
     pawl_code rc;
 
-    if (!filter_of(c, &f, &limit, &since_ms) || (s = cli_store_of(c, NULL, NULL, &code)) == NULL)
+    if (!filter_of(c, &f, &limit, &since_ms))
         return code;
-    p.now_ms = s->verbs->now(s);
+    if (cli_given(c, "all") != NULL)
+        return all_run(c, &f, limit, since_ms);
+    if ((s = cli_store_of(c, NULL, NULL, &code)) == NULL)
+        return code;
+    p.store = cli_store_name(c);
     p.limit = (size_t)limit;
-    f.limit = p.limit + 1;
-    f.changed_since_ms = cli_given(c, "since") == NULL ? 0 : p.now_ms - since_ms;
-    buf_init(&p.out, NULL);
-    arena_init(&p.mem, NULL, 1024);
-    rc = runs_listed(s, &f, cli_given(c, "ids") != NULL, see, &p, &err);
-    if (rc != PAWL_OK)
+    page_begin(&p);
+    if ((rc = page_list(&p, s, &f, since_ms, &err)) != PAWL_OK)
         code = cli_fail(c, rc, &err);
-    else if (p.out.failed)
-        code = cli_fail(c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no memory for the list" });
     else
         code = page_out(&p) ? EXIT_DONE : EXIT_FAILED;
-    arena_free(&p.mem);
-    buf_free(&p.out);
+    page_free(&p);
     pawl_store_free(s);
     return code;
 }
@@ -316,6 +429,7 @@ static const cli_option options[] = {
     { "since", "DURATION", "only runs that changed within this time: 90s, 10m, 2h, 7d" },
     { "limit", "N", "runs of a page; 50" },
     { "before", "NO", "the page after the one that ended with this number" },
+    { "all", NULL, "the runs of every project, from all stores of yours in the usual place" },
     { "ids", NULL, "only the ids, one a line" },
     { "json", NULL, "one JSON object" },
     { NULL, NULL, NULL },
@@ -334,7 +448,9 @@ const cli_verb verb_ls = {
              "\"machine\",\"mail\",\"no\",\"over\",\"owner\",\"parent\",\"parked\",\"seq\",\"status\",\"waits\",\n"
              "\"wake_ms\"}],\"store\"}. `before` is present if there are more runs: the value for\n"
              "--before. Times are milliseconds since 1970; context, lease_ms, mail, owner,\n"
-             "parent, parked and wake_ms are omitted if they have no value.",
+             "parent, parked and wake_ms are omitted if they have no value. With --all:\n"
+             "{\"projects\":[{...,\"project\"}]}, the same for each store; one that cannot be read\n"
+             "is named on stderr, and the exit code is 5.",
     .example = "pawl ls --waiting               # who is asked something\n"
                "pawl ls --status failed --since 1d\n"
                "pawl ls --ids --status completed --limit 1000 | xargs pawl rm",

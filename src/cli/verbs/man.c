@@ -82,8 +82,8 @@ static const char head[] =
 
 static const char tail[] =
     "# OPTIONS OF MANY VERBS\n\n"
-    "*--store* _URL_\n\tthe store: sqlite:PATH or memory:. Else PAWL\\_STORE, else the nearest pawl.db in this folder or above it, else "
-    "a new one in this folder, which verbs that start runs create. A store that is found, not named, and belongs to another user is refused.\n\n"
+    "*--store* _URL_\n\tthe store: sqlite:PATH or memory:. Else PAWL\\_STORE, else that of this project (FILES), which verbs that start runs "
+    "create. A pawl.db in this folder or above it is used as long as the project has no other store; one of another user is refused.\n\n"
     "*-h*, *--help*\n\tprint the help of the verb\n\n"
     "*-V*, *--version*\n\tinstead of a verb: print the version\n\n"
     "# EXIT STATUS\n\n"
@@ -99,9 +99,11 @@ static const char tail[] =
     "*PAWL\\_STORE*\n\tthe store, if --store is not given\n\n"
     "*PAWL\\_LOG*\n\t_LEVEL_ or _LEVEL:FILE_: one JSON line for each transition on stderr or in a file; levels are error, warn, info, debug, trace\n\n"
     "*PAWL\\_USER*\n\tthe name of the person who answers, instead of USER\n\n"
+    "*XDG\\_STATE\\_HOME*, *XDG\\_CONFIG\\_HOME*\n\tthe folders of stores and of settings, instead of ~/.local/state and ~/.config\n\n"
     "*NO\\_COLOR*, *TERM*\n\tno colours if NO\\_COLOR is set and not empty, or TERM is dumb\n\n"
     "# FILES\n\n"
-    "*pawl.db*\n\tthe store, a SQLite file. Beside it are pawl.db-lock and, while it is in use, pawl.db-wal and pawl.db-shm\n\n"
+    "*$XDG\\_STATE\\_HOME/pawl/*_NAME-HASH_*/pawl.db*, else in *~/.local/state*\n\tthe store of a project, a SQLite file; a file *project* beside it "
+    "names the project: the nearest folder with .pawl or .git. Beside it are also pawl.db-lock and, while it is in use, pawl.db-wal and pawl.db-shm\n\n"
     "# SEE ALSO\n\n*jq*(1), *sqlite3*(1)\n";
 
 int man_page(const cli_program *p)

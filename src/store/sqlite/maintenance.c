@@ -331,7 +331,7 @@ static pawl_code copy_to(sqlite_store *s, const char *path, pawl_err *err)
 
 pawl_code sqlite_backup(pawl_store *st, const char *path, pawl_err *err)
 {
-    int fd = path == NULL ? -1 : open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = path == NULL ? -1 : open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     pawl_code rc;
 
     if (path == NULL)

@@ -3,6 +3,7 @@
  * Owns sqlite_store and all that it points to. Called by pawl_store_sqlite and pawl_store_free. A handle is used by one thread at a time. */
 #include "store/sqlite/sqlite.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 static int wal_pages_hook(void *ctx, sqlite3 *db, const char *name, int pages)
@@ -141,13 +142,26 @@ static char *join(const pawl_alloc *alloc, const char *a, const char *b)
     return out;
 }
 
-/* Named after the file that symbolic links lead to: two names of one file must not have two locks (Q1). */
-static pawl_code open_file(sqlite_store *s, const char *path, pawl_err *err)
+/* Only its owner reads a store (P9): what SQLite creates, everybody could read. The files beside it get the mode of the file. An error is SQLite's to
+ * tell. */
+static void file_make(const char *path)
 {
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    int rc = sqlite3_open_v2(path, &s->db, flags, NULL);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Named after the file that symbolic links lead to: two names of one file must not have two locks (Q1). */
+static pawl_code open_file(sqlite_store *s, const char *path, bool read_only, pawl_err *err)
+{
+    int flags = (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, rc;
     const char *file;
     pawl_code code;
+
+    if (!read_only)
+        file_make(path);
+    rc = sqlite3_open_v2(path, &s->db, flags, NULL);
 
     if (rc != SQLITE_OK)
         return sql_fail(s, rc, err);
@@ -212,7 +226,7 @@ pawl_store *pawl_store_sqlite(const char *path, const pawl_sqlite *options, pawl
     s->space_name = mem_text(&alloc, o->space == NULL ? "" : o->space);
     if (s->path == NULL || s->space_name == NULL || !codecs_copy(s, o))
         fail(err, PAWL_NOMEM, "no memory for a store");
-    else if (open_file(s, path, err) == PAWL_OK)
+    else if (open_file(s, path, o->read_only, err) == PAWL_OK)
         return &s->verbs;
     sqlite_close_store(&s->verbs);
     return NULL;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,11 +41,15 @@ void store_sqlite_clock(pawl_store *st, int64_t (*now)(void *ctx), void *ctx)
 
 /* ---- the lock (Q1) --------------------------------------------------------------------------- */
 
+/* Whoever may write the file may lock it. */
 static pawl_code lock_open(sqlite_store *s, pawl_err *err)
 {
+    const char *file = sqlite3_db_filename(s->db, "main");
+    struct stat st;
+
     if (s->lock_fd >= 0)
         return PAWL_OK;
-    s->lock_fd = open(s->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    s->lock_fd = open(s->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, file != NULL && stat(file, &st) == 0 ? st.st_mode & 0666 : 0600);
     if (s->lock_fd >= 0)
         return PAWL_OK;
     if (errno == EMFILE || errno == ENFILE)
