@@ -111,7 +111,7 @@ static bool unwrap(shell *s, shell_part *p, const wrapper *x)
 #define CARRIERS " sudo doas exec setsid ionice chrt taskset unshare nsenter chroot watch parallel flock strace ltrace busybox su runuser script " \
     "entr pkexec setarch unbuffer toybox systemd-run prlimit setpriv capsh choom numactl schedtool cgexec firejail bwrap proot fakeroot fakechroot faketime " \
     "valgrind gdb perf rlwrap dbus-run-session xvfb-run ssh ssh-agent run0 sudoedit linux32 linux64 i386 x86_64 " \
-    "start-stop-daemon chpst softlimit envdir setuidgid daemonize at batch catchsegv coproc torsocks proxychains "
+    "start-stop-daemon chpst softlimit envdir setuidgid daemonize at batch catchsegv torsocks proxychains sg newgrp tmux screen "
 /* They give it the rights of another user. */
 #define RAISERS " sudo su doas pkexec run0 sudoedit "
 
@@ -247,7 +247,9 @@ static void queue_words(shell *s, const shell_word *w)
 static void inspect_carrier(shell *s, shell_part *p)
 {
     const shell_word *w = &s->words[p->first];
-    const bool feeds = p->more || word_listed(w, " xargs parallel "), splits = word_listed(w, " env ");
+    size_t n;
+    const char *name = base_name(w, &n);
+    const bool feeds = p->more || text_listed(name, n, " xargs parallel "), splits = text_listed(name, n, " env ");
 
     p->carries = true;
     for (uint32_t i = 1; i < p->count; i++) {
@@ -265,7 +267,8 @@ static void inspect_carrier(shell *s, shell_part *p)
         if (feeds && (program_is_shell(&w[i]) || word_listed(&w[i], CARRIERS) || word_listed(&w[i], WRAPPERS)))
             shell_lost(s, "which command it is, is not known before it runs", w[i].text);
     }
-    if (word_listed(w, " su ") || (word_listed(w, " sudo doas ") && p->count == 2 && word_listed(&w[1], " -s -i --shell --login ")))
+    if (text_listed(name, n, " su at batch ") ||
+        (text_listed(name, n, " sudo doas ") && p->count == 2 && word_listed(&w[1], " -s -i --shell --login ")))
         shell_lost(s, "a shell in it is given what is not known", w->text);
 }
 
@@ -335,7 +338,8 @@ void shell_part_done(shell *s, shell_part *p)
             shell_lost(s, "a shell in it is given what is not known", p->feed.text);
         else if (p->fed)
             shell_queue(s, p->feed.text, p->feed.size, true);
-    } else if (text_listed(name, n, CARRIERS) || (n > 5 && memcmp(name, "ld-li", 5) == 0) || (n > 5 && memcmp(name, "ld.so", 5) == 0)) {
+    } else if (text_listed(name, n, CARRIERS) || (n < w->size && text_listed(name, n, WRAPPERS)) ||
+               (n > 5 && memcmp(name, "ld-li", 5) == 0) || (n > 5 && memcmp(name, "ld.so", 5) == 0)) {
         if (p->more)
             shell_lost(s, "which command it is, is not known before it runs", w->text);
         inspect_carrier(s, p);

@@ -33,7 +33,7 @@ bool program_is_shell(const shell_word *w)
     size_t n;
     const char *name = program_of(w, &n);
 
-    return text_listed(name, n, " sh bash dash zsh ksh mksh ash fish rbash ");
+    return text_listed(name, n, " sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash posh ");
 }
 
 /* ---- programs that edit files ------------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ static uint32_t git_verb(const shell *s, const shell_part *p)
     uint32_t i = 1;
 
     while (i < p->count && word_option(&w[i]))
-        i += word_is(&w[i], "-C") || word_is(&w[i], "-c") ? 2 : 1;
+        i += word_sure(&w[i]) && text_listed(w[i].text, w[i].size, " -C -c --git-dir --work-tree --namespace --config-env --attr-source ") ? 2 : 1;
     return i < p->count && word_sure(&w[i]) && text_listed(w[i].text, w[i].size, GIT_FILES) ? i : 0;
 }
 

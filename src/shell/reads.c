@@ -236,6 +236,14 @@ static bool own_only_reads(const program_reader *r, const shell_part *p, const s
 
 /* ---- a command ------------------------------------------------------------------------------------------------ */
 
+static bool has_brace(const shell_word *w, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++)
+        if (w[i].flags & WORD_BRACE)
+            return true;
+    return false;
+}
+
 bool program_only_reads(const shell *s, const shell_part *p)
 {
     const shell_word *w = &s->words[p->first];
@@ -246,7 +254,7 @@ bool program_only_reads(const shell *s, const shell_part *p)
         return p->count == 3 && !p->carries && !p->alters && !p->wrapped && !p->more && word_is(w, "command") &&
                (word_is(&w[1], "-v") || word_is(&w[1], "-V")) && word_sure(&w[2]);
     if (r->traits & READER_ANY_WORDS)
-        return true;
+        return !has_brace(w, p->count);     /* {1..999999999} takes the memory */
     if (p->more && (r->traits & READER_ANY_GLOB) == 0)
         return false;   /* words that are read from a file may be options */
     return (r->traits & READER_OWN) != 0 ? own_only_reads(r, p, w) : reader_words(r, w, p->count, &o);

@@ -279,8 +279,8 @@ static void word_take(lexer *l)
             l->part.alters = true;
             return;
         }
-        if (!pen.quoted && reserved(l, from, (size_t)(l->p - from)))
-            return;
+        if (!pen.quoted && !(word_is(&w, "!") && (l->part.edits > 0 || l->part.fed)) && reserved(l, from, (size_t)(l->p - from)))
+            return;     /* behind a redirection ! is the name of a program */
     }
     if (s->nwords == SHELL_WORDS_MAX || pen.at == pen.end) {
         shell_lost(s, "it has too many words", from);

@@ -358,6 +358,9 @@ static const char *dollar(shell *s, shell_pen *pen, const char *p, const char *e
         if (next == '[') {
             word_doubt(pen, WORD_UNKNOWN);
             shell_doubt(s, "it has arithmetic", p);
+        } else if (next == '\\' && end - p >= 3 && p[2] == '\n') {      /* the shell joins the lines before it looks for expansions */
+            word_doubt(pen, WORD_UNKNOWN);
+            shell_lost(s, "a line is continued within a word", p);
         }
         out = p + 1;
     }
@@ -453,12 +456,20 @@ static bool class_begins(const char *p, const char *end)    /* a [ without its ]
     return false;
 }
 
-/* {word} without a comma, dots, quotes and expansions is plain text: HEAD@{1}, stash@{0}. */
-static bool braces_plain(const char *p, const char *end)
+/* {word} without a comma, dots, quotes and expansions is plain text, unless another } follows in the word: HEAD@{1}, but x{a},b} is xa} xb. Returns
+ * its end; NULL: it may be expanded. */
+static const char *braces_plain(const char *p, const char *end)
 {
     for (p++; p < end && (name_char(*p) || *p == '/' || *p == '-' || *p == '^' || *p == '@'); p++)
         ;
-    return p < end && *p == '}';
+    return p < end && *p == '}' ? p + 1 : NULL;
+}
+
+static void word_brace(shell_pen *pen, uint32_t known)
+{
+    if ((pen->flags & (WORD_UNKNOWN | WORD_GLOB)) == 0 || known < pen->known)
+        pen->known = known;
+    pen->flags |= WORD_GLOB | WORD_BRACE;
 }
 
 /* A ~ at the start of a word, or of a value. ~ and ~/x are the home folder; ~+, ~- and ~name are other folders. */
@@ -474,21 +485,24 @@ static void word_tilde(shell_pen *pen, const char *from, const char *p, const ch
 
 const char *shell_word_read(shell *s, shell_pen *pen, const char *p, const char *end)
 {
-    const char *from = p;
+    const char *from = p, *plain = NULL;    /* the end of the first plain {word} */
+    uint32_t before = 0;                    /* bytes of the word before it */
 
     pen->from = pen->at;
     pen->known = pen->flags = 0;
     pen->quoted = false;
     while (p < end && strchr(" \t\n;&|()<>", *p) == NULL) {
+        if (*p == '\\' && p > from && end - p >= 2 && p[1] == '\n')
+            shell_lost(s, "a line is continued within a word", p);     /* wh\ ile is a reserved word */
         switch (*p) {
         case '\\': case '\'': case '"': case '$': case '`':
             p = word_quoted(s, pen, p, end);
             continue;
         case '{':
-            if ((p == from && end - p >= 2 && p[1] == '}') || braces_plain(p, end))
-                break;      /* {} of find and xargs */
-            word_doubt(pen, WORD_GLOB);
-            pen->flags |= WORD_BRACE;
+            if (plain == NULL && (plain = braces_plain(p, end)) != NULL)    /* or {} of find and xargs */
+                before = (uint32_t)(pen->at - pen->from);
+            else
+                word_brace(pen, (uint32_t)(pen->at - pen->from));
             break;
         case '[':
             if (!class_begins(p, end))
@@ -504,6 +518,8 @@ const char *shell_word_read(shell *s, shell_pen *pen, const char *p, const char 
         }
         word_put(s, pen, *p++);
     }
+    if (plain != NULL && memchr(plain, '}', (size_t)(p - plain)) != NULL)
+        word_brace(pen, before);
     if ((pen->flags & (WORD_UNKNOWN | WORD_GLOB)) == 0)
         pen->known = (uint32_t)(pen->at - pen->from);
     return p;

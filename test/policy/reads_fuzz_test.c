@@ -229,7 +229,7 @@ static const char *operand(void)
         "--search-zip", "--hostname-bin=./x", "-fprint F", "-fls F", "-ok ./x \\;", "-execdir ./x \\;", "-{print,delete}", "-files0-from F",
         "--files0-from=F", "-C -m magic", "-l", "-L sub", "@cmds", "%n", "'%n'", "'%*n'", "'%(%s)T'", "-print0", "0101", "--version", "--help", "#",
         "--list", "--get", "user.name", "--unset", "--add", "--global", "add", "remove", "prune", "set-url", "drop", "clear", "expire", "delete",
-        "HISTFILE=F", "input_filename", "'import \"a\" as $x; .'", "'include \"f\"; .'", "$'a\\nb'", "$'\\'x'", "''-o", "a\\\n", "-\\\no", "~x",
+        "HISTFILE=F", "input_filename", "'import \"a\" as $x; .'", "'include \"f\"; .'", "$'a\\nb'", "$'\\'x'", "''-o", "a\\\n", "-\\\no", "\"$\\\n(./x)\"", "$\\\n(./x)", "\"$\\\n{Y:-$(./x)}\"", "x{a},b}", "~x",
         "a=~", "-n", "--sort", "-S 1", "-t", "-k1", "-T", "--parallel=2", "--batch-size=2", "--random-source -- -o F", "-k -- -o F", "-t -- -o F",
         "-P -- -o F", "-e -- --pre=./x", "-F -- -C -m magic", "-- -= -- -v 'a[$(./x)]'", "-A -- -O./x",
     };
@@ -439,7 +439,7 @@ PAWL_TEST(test_P7_the_traps_work)
         { "printf -v 'a[$(./x)]' 1", true }, { "uniq a{,.out}", true }, { "uniq a F", true }, { "sort --random-source -- -o F in", true },
         { "echo {PATH}>/dev/null; ls", true }, { "sed -n '1w F' a", true }, { "cd opt1 && sed -n 1p *", true }, { "cd opt2 && sort *", true },
         { "cd opt3 && find *", true }, { "sed -n 1e./x a", true }, { "cat a >F", true }, { "git branch new", true }, { "git stash list -p", false },
-        { "date >F", true }, { "find . -fprint F", true }, { "PATH=10 ls", true }, { "git grep -O./x hello", true },
+        { "echo \"$\\\n(./x)\"", true }, { "date >F", true }, { "find . -fprint F", true }, { "PATH=10 ls", true }, { "git grep -O./x hello", true },
     };
     static look before, after;
 
