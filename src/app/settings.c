@@ -5,6 +5,7 @@
  * would allow what it should stop. */
 #define _XOPEN_SOURCE 700       /* realpath */
 #include "app/settings.h"
+#include "effect/reach.h"
 #include "policy/gate.h"
 
 #include <errno.h>
@@ -27,11 +28,9 @@ static const char *joined(arena *mem, const char *folder, const char *name)
 
 static const char *config_folder(arena *mem)
 {
-    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    char folder[OWN_PATH_BYTES];
 
-    if (xdg != NULL && *xdg == '/')
-        return joined(mem, xdg, "pawl");
-    return home == NULL || *home != '/' ? NULL : joined(mem, home, ".config/pawl");
+    return own_folder_path(OWN_CONFIG, folder) ? arena_text(mem, folder) : NULL;
 }
 
 const char *settings_of_person(arena *mem)

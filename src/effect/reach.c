@@ -130,6 +130,23 @@ static void look_at(known *k, arena *mem, const char *path)
     }
 }
 
+/* What the folder of the settings has, because a hard link of it may lie elsewhere. */
+static const char *const settings_files[] = { "settings.json", "trusted.json" };
+enum { SETTINGS_FILES = sizeof settings_files / sizeof *settings_files };
+
+static void settings_look(reach_list *r, arena *mem)
+{
+    char folder[OWN_PATH_BYTES], path[OWN_PATH_BYTES + 32];
+
+    for (size_t i = 0; i < SETTINGS_FILES && own_folder_path(OWN_CONFIG, folder); i++) {
+        const char *kept;
+
+        snprintf(path, sizeof path, "%s/%s", folder, settings_files[i]);
+        if ((kept = arena_text(mem, path)) != NULL)
+            look_at(&r->files[r->n++], mem, kept);
+    }
+}
+
 reach_list *reach_look(arena *mem)
 {
     char path[OWN_PATH_BYTES];
@@ -137,12 +154,13 @@ reach_list *reach_look(arena *mem)
     const char **files;
     size_t n;
 
-    if (r == NULL || (files = reach_files(mem, NULL, 0, &n)) == NULL || (r->files = arena_get(mem, (n + 1) * sizeof *r->files)) == NULL)
+    if (r == NULL || (files = reach_files(mem, NULL, 0, &n)) == NULL || (r->files = arena_get(mem, (n + SETTINGS_FILES) * sizeof *r->files)) == NULL)
         return NULL;
     for (r->n = 0; r->n < n; r->n++)
         look_at(&r->files[r->n], mem, files[r->n]);
+    settings_look(r, mem);
     for (int i = 0; i < OWN_FOLDERS; i++)
-        r->folder_there[i] = own_folder_path(i, path) && stat(path, &r->folders[i]) == 0;
+        r->folder_there[i] = own_folder_path((own_folder)i, path) && stat(path, &r->folders[i]) == 0;
     return mem->failed ? NULL : r;
 }
 

@@ -124,6 +124,10 @@ PAWL_TEST(test_P9_no_tool_enters_the_folders_of_pawl)
     file_make(k.work, "conf/pawl/settings.json", "needle\n");
     file_make(k.work, "conf/other", "needle\n");
     CHECK_INT(symlink(".local/state/pawl/p-1", at(&k, "soft")), 0);
+    snprintf(real, sizeof real, "%s", at(&k, "conf/pawl/settings.json"));
+    CHECK_INT(link(real, at(&k, "hard")), 0);
+    DENIED("read_file", "{\"file_path\":\"hard\"}");
+    DENIED("edit_file", "{\"file_path\":\"hard\",\"old_string\":\"needle\",\"new_string\":\"x\"}");
     DENIED("read_file", "{\"file_path\":\".local/state/pawl/p-1/pawl.db\"}");
     DENIED("read_file", "{\"file_path\":\"soft/runs.db\"}");
     DENIED("write_file", "{\"file_path\":\"conf/pawl/settings.json\",\"content\":\"{}\"}");
