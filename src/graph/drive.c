@@ -51,14 +51,6 @@ static pawl_code close_fails(pawl_step *s, const pawl_err *why, pawl_err *err)
 
 /* ---- closing ---------------------------------------------------------------------------------------------- */
 
-static bool may_hold(const pawl_graph *g, const frame *f)
-{
-    for (uint32_t i = 0; i < f->ntasks; i++)
-        if (g->holds || f->tasks[i].leave == NULL || f->tasks[i].leave->hold != NULL)
-            return true;
-    return false;
-}
-
 static pawl_code close_items(pawl_step *s, const pawl_graph *g, const gnode *lone, pawl_err *err)
 {
     frame *f = &s->st->root;
@@ -66,15 +58,16 @@ static pawl_code close_items(pawl_step *s, const pawl_graph *g, const gnode *lon
     item *it = step_close(s, &cl);
     uint64_t closed = f->superstep;
     held *h = NULL;
+    bool holds = false;
     pawl_code rc;
 
     if (it == NULL)
         return PAWL_NOMEM;
     if (lone != NULL && plan_plain(g, f, lone, cl))
         return step_add(s, it, err);
-    if ((rc = plan_next(s, g, f, "", cl, err)) != PAWL_OK)
+    if ((rc = plan_next(s, g, f, "", cl, &holds, err)) != PAWL_OK)
         return rc;
-    if (may_hold(g, f) && (rc = holds_find(s, g, f, "", closed, &h, err)) != PAWL_OK)
+    if (holds && (rc = holds_find(s, g, f, "", closed, &h, err)) != PAWL_OK)
         return rc;
     rc = step_add(s, it, err);
     return rc != PAWL_OK || h == NULL ? rc : holds_add(s, h, err);

@@ -26,14 +26,16 @@ static pawl_code inner_close(pawl_step *s, const gnode *n, task *tk, const char 
     item *close = step_item(s, ITEM_CLOSE);
     closing *cl = arena_zero(&s->mem, sizeof *cl);
     held *h = NULL;
+    bool holds = false;
     const join *j;
     const char *missing = "";
     pawl_code rc;
 
     if (close == NULL || cl == NULL)
         return PAWL_NOMEM;
-    if ((rc = plan_next(s, n->sub, tk->child, path, cl, err)) != PAWL_OK ||
-        (rc = holds_find(s, n->sub, tk->child, prefix, s->st->root.superstep, &h, err)) != PAWL_OK)
+    if ((rc = plan_next(s, n->sub, tk->child, path, cl, &holds, err)) != PAWL_OK)
+        return rc;
+    if (holds && (rc = holds_find(s, n->sub, tk->child, prefix, s->st->root.superstep, &h, err)) != PAWL_OK)
         return rc;
     close->task = path;
     close->closing = cl;
@@ -216,14 +218,17 @@ static pawl_code frame_run_many(pawl_step *s, const pawl_graph *g, frame *f, con
     pawl_code rc;
 
     for (uint32_t i = 0; i < f->ntasks; i++) {
-        const bool full = most > 0 && busy >= most, fresh = f->tasks[i].at == TASK_READY;
-        const uint32_t before = busy + fresh;
+        const bool full = most > 0 && busy >= most;
+        bool fresh;
+        uint32_t before;
         reach one;
 
         if ((passed = many_pass(x, i, full)) > 0) {
             i += passed - 1;
             continue;
         }
+        fresh = x->tallies[i].at == TASK_READY;         /* of the tally: the task itself is most often far from the cache */
+        before = busy + fresh;
         if (!x->tallies[i].runs || (full && fresh))
             continue;
         if ((rc = task_go(s, g, f, &f->tasks[i], prefix, &one, err)) != PAWL_OK)

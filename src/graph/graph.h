@@ -207,7 +207,7 @@ static inline bool plan_plain(const pawl_graph *g, const frame *f, const gnode *
     cl->nnext = n->ways->index != START_INDEX;
     return true;
 }
-pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *path, closing *cl, pawl_err *err);
+pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *path, closing *cl, bool *holds, pawl_err *err);
 pawl_code plan_start(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, pawl_err *err);
 pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n, closing *cl, pawl_err *err);
 bool join_stuck(const pawl_graph *g, const frame *f, const join **which, const char **missing);

@@ -29,6 +29,7 @@ typedef struct plan {
     const pawl_value *joins;    /* the joins before this superstep */
     const pawl_value *changed;
     bool halt;
+    bool holds;             /* a task left with a question, or the graph has an interrupt after a node */
     uint32_t nleft;         /* number of sends in the leaves */
     uint32_t *drop;
     uint32_t ndrop;
@@ -135,6 +136,7 @@ static pawl_code leave_eval(plan *p, task *tk, uint32_t i)
         return p->s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
     p->done[n->index] = true;
     p->halt = p->halt || l->halt;
+    p->holds = p->holds || l->hold != NULL;
     p->nleft += l->nsends;
     for (uint32_t j = 0; j < l->ngotos && rc == PAWL_OK; j++)
         rc = hit_name(p, l->gotos[j]);
@@ -550,7 +552,7 @@ static pawl_code merged_begin(plan *p, const char *path, const closing *cl, task
     return item_fold(p->s->st, &p->s->entry, it, p->err);
 }
 
-pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *path, closing *cl, pawl_err *err)
+pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *path, closing *cl, bool *holds, pawl_err *err)
 {
     bool closed = s->st->t->closed;
     task *tasks = f->tasks;
@@ -559,6 +561,7 @@ pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *pat
     plan p;
     pawl_code rc;
 
+    leaves_begin(s->st, f);
     before = txn_mark(s->st);
     if ((rc = plan_begin(&p, s, g, f, err)) != PAWL_OK || (rc = custom_merge(s, f, cl, err)) != PAWL_OK)
         return rc;
@@ -570,6 +573,7 @@ pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *pat
         rc = leave_eval(&p, &tasks[i], i);
     txn_rollback(s->st, before);
     s->st->t->closed = closed;
+    *holds = p.holds || g->holds;
     if (rc == PAWL_OK && !p.halt)
         rc = joins_step(&p);
     if (rc == PAWL_OK)

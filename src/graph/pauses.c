@@ -13,7 +13,7 @@
 #include <string.h>
 
 static pawl_code hold_new(pawl_step *s, const task *tk, const char *path, uint64_t superstep, unsigned wait, const char *spec, size_t size,
-                          held **list_of)
+                          held ***last)
 {
     held *h = arena_zero(&s->mem, sizeof *h);
     item *it = step_item(s, ITEM_ASK);
@@ -30,13 +30,12 @@ static pawl_code hold_new(pawl_step *s, const task *tk, const char *path, uint64
     it->spec_size = size;
     h->it = it;
     h->next = NULL;
-    while (*list_of != NULL)
-        list_of = &(*list_of)->next;
-    *list_of = h;
+    **last = h;
+    *last = &h->next;
     return PAWL_OK;
 }
 
-static pawl_code hold_of(pawl_step *s, const gnode *n, task *tk, const char *path, uint64_t superstep, held **out, pawl_err *err)
+static pawl_code hold_of(pawl_step *s, const gnode *n, task *tk, const char *path, uint64_t superstep, held ***last, pawl_err *err)
 {
     const leave *l = task_leave(s->st, tk, err);
     pawl_question q = { .kind = PAWL_WAIT_QUESTION };
@@ -52,7 +51,7 @@ static pawl_code hold_of(pawl_step *s, const gnode *n, task *tk, const char *pat
         canon(b, l->hold);
         spec = step_copy(s, b, &size);
         kind = name_index(wait_names, 5, pawl_value_string(pawl_value_get(l->hold, "kind")));
-        return hold_new(s, tk, path, superstep, kind > 0 ? (unsigned)kind : PAWL_WAIT_QUESTION, spec, size, out);
+        return hold_new(s, tk, path, superstep, kind > 0 ? (unsigned)kind : PAWL_WAIT_QUESTION, spec, size, last);
     }
     if (!n->after || l->halt)
         return PAWL_OK;
@@ -60,7 +59,7 @@ static pawl_code hold_of(pawl_step *s, const gnode *n, task *tk, const char *pat
         return PAWL_NOMEM;
     q.prompt = value_string(&s->mem, prompt, strlen(prompt));
     spec = spec_ask(s, &q, path, s->now, NULL, NULL, NULL, true, &size);
-    return hold_new(s, tk, path, superstep, PAWL_WAIT_QUESTION, spec, size, out);
+    return hold_new(s, tk, path, superstep, PAWL_WAIT_QUESTION, spec, size, last);
 }
 
 const char *path_join(pawl_step *s, const char *prefix, const char *name)
@@ -90,6 +89,7 @@ const char *path_below(pawl_step *s, const char *path, const task *tk)
 
 pawl_code holds_find(pawl_step *s, const pawl_graph *g, frame *f, const char *prefix, uint64_t superstep, held **out, pawl_err *err)
 {
+    held **last = out;
     pawl_code rc = PAWL_OK;
 
     for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++) {
@@ -106,7 +106,7 @@ pawl_code holds_find(pawl_step *s, const pawl_graph *g, frame *f, const char *pr
             continue;
         if ((path = path_join(s, prefix, arena_strdup(&s->mem, tk->name, strlen(tk->name)))) == NULL)
             return PAWL_NOMEM;
-        rc = hold_of(s, n, tk, path, superstep, out, err);
+        rc = hold_of(s, n, tk, path, superstep, &last, err);
     }
     for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK && *out != NULL; i++) {
         const leave *l = task_leave(s->st, &f->tasks[i], err);

@@ -1,6 +1,7 @@
 /* state.c - the state of a run: made, queried and freed. See state.h. Called by the owner of the state, on its thread. Queries change nothing but
  * lists that they load, and their results live in the step that the caller passes. */
 #include "kernel/compensation.h"
+#include "kernel/fold.h"
 #include "kernel/journal/base.h"
 #include "kernel/journal/codec.h"
 #include "kernel/machine.h"
@@ -36,9 +37,7 @@ pawl_state *state_empty(const pawl_alloc *alloc, size_t fixed)
 void state_drop(pawl_state *st)
 {
     frame_drop(st, &st->root);
-    for (uint32_t i = 0; i < st->nmarks; i++)
-        st_free(st, st->marks[i].path, strlen(st->marks[i].path) + 1);
-    st_free(st, st->marks, st->marks_cap * sizeof *st->marks);
+    marks_free(st);
     st_free(st, st->reason, st->reason_bytes);
     st_list_free(st, st->pending);
     st_list_free(st, st->undo);
@@ -311,7 +310,8 @@ static pawl_code open_spec(const pawl_state *st, pawl_step *s, const nth_call *w
 static pawl_code nth(pawl_state *st, size_t index, bool waits, pawl_step *s, nth_call *w, pawl_err *err)
 {
     step_reset(s);
-    *w = (nth_call){ .left = index, .waits = waits };
+    w->left = index;            /* the rest is set when the call is found: its path has room for the longest */
+    w->waits = waits;
     if (!nth_find(st, w))
         return fail(err, PAWL_INVALID, "%s: there is no open %s number %zu", st->run, waits ? "wait" : "command", index);
     return PAWL_OK;
@@ -334,15 +334,12 @@ static pawl_code command_but_args(pawl_state *st, pawl_step *s, const nth_call *
     return s->mem.failed ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
 }
 
-pawl_code state_command_bare(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, bool *refers, pawl_err *err)
+static pawl_code command_bare(pawl_state *st, pawl_step *s, const nth_call *w, pawl_command *out, bool *refers, pawl_err *err)
 {
     const pawl_value *spec, *stand, *ref;
-    nth_call w;
-    pawl_code rc = nth(st, index, false, s, &w, err);
+    pawl_code rc = command_but_args(st, s, w, out, &spec, err);
 
-    memset(out, 0, sizeof *out);
-    *refers = false;
-    if (rc != PAWL_OK || (rc = command_but_args(st, s, &w, out, &spec, err)) != PAWL_OK)
+    if (rc != PAWL_OK)
         return rc;
     stand = pawl_value_get(spec, "refs");
     for (pawl_iter it = pawl_iter_of(stand); (ref = pawl_iter_next(&it, NULL)) != NULL;) {
@@ -355,6 +352,43 @@ pawl_code state_command_bare(pawl_state *st, size_t index, pawl_step *s, pawl_co
     if (stand == NULL)
         out->args = pawl_value_get(spec, "args");
     return PAWL_OK;
+}
+
+/* The open command of that id. */
+static bool named_find(pawl_state *st, const char *id, nth_call *w)
+{
+    uint64_t superstep;
+    uint32_t visit_no;
+    frame *in;
+    task *tk;
+
+    if (!state_id_parse(st, id, w->path, &superstep, &visit_no, &w->n) ||
+        (w->c = call_find(st, superstep, w->path, visit_no, w->n, &in, &tk)) == NULL || !call_is_open(w->c) || call_asks(w->c))
+        return false;
+    w->tk = tk;
+    return true;
+}
+
+pawl_code state_command_bare(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, bool *refers, pawl_err *err)
+{
+    nth_call w;
+    pawl_code rc = nth(st, index, false, s, &w, err);
+
+    memset(out, 0, sizeof *out);
+    *refers = false;
+    return rc == PAWL_OK ? command_bare(st, s, &w, out, refers, err) : rc;
+}
+
+pawl_code state_command_bare_named(pawl_state *st, const char *id, pawl_step *s, pawl_command *out, bool *refers, bool *open, pawl_err *err)
+{
+    nth_call w;
+
+    memset(out, 0, sizeof *out);
+    *refers = false;
+    if (!(*open = named_find(st, id, &w)))
+        return PAWL_OK;
+    step_reset(s);
+    return command_bare(st, s, &w, out, refers, err);
 }
 
 static pawl_code command_whole(pawl_state *st, pawl_step *s, const nth_call *w, pawl_command *out, const pawl_value **secrets, pawl_err *err)
@@ -390,20 +424,13 @@ pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *s, pawl_co
 
 pawl_code state_command_named(pawl_state *st, const char *id, pawl_step *s, pawl_command *out, const pawl_value **secrets, bool *open, pawl_err *err)
 {
-    uint64_t superstep;
-    uint32_t visit_no;
     nth_call w;
-    frame *in;
-    task *tk;
 
     memset(out, 0, sizeof *out);
     if (secrets != NULL)
         *secrets = NULL;
-    *open = state_id_parse(st, id, w.path, &superstep, &visit_no, &w.n) &&
-            (w.c = call_find(st, superstep, w.path, visit_no, w.n, &in, &tk)) != NULL && call_is_open(w.c) && !call_asks(w.c);
-    if (!*open)
+    if (!(*open = named_find(st, id, &w)))
         return PAWL_OK;
-    w.tk = tk;
     step_reset(s);              /* only now: the step may own the text of `id` */
     return command_whole(st, s, &w, out, secrets, err);
 }

@@ -17,9 +17,15 @@ struct txn;
 typedef struct mark {           /* the digest of an item of a task record */
     uint32_t root;              /* index of the root task */
     uint32_t visit, n, rank;
-    const char *path;
+    const char *path;           /* below the root task, "": the root task's own; of no task (root UINT32_MAX): the whole path */
     hash digest;
 } mark;
+
+typedef struct mark_block {     /* a block of marks; never moved, since a wide superstep has very many */
+    struct mark_block *older;
+    uint32_t from, cap;         /* number of the first; room */
+    mark of[];
+} mark_block;
 
 #define BY_DEADLINE "@deadline"   /* `by` of the cancel of a run whose deadline has passed */
 
@@ -48,8 +54,8 @@ struct pawl_state {
     bool many_tasks;            /* a frame has, or had, an index of its tasks */
     uint8_t ending;             /* ending_state */
     bool only;                  /* a side state, which folds items for one channel only (lazy_list.c) */
-    uint32_t nmarks, marks_cap;
-    mark *marks;
+    uint32_t nmarks;
+    mark_block *marks;          /* the newest block */
     const pawl_value *reason;
     size_t reason_bytes;
     size_t snapshot_bytes;
@@ -125,6 +131,7 @@ static inline pawl_code next_of_state(const pawl_state *st, unsigned status)
 pawl_code state_command_bare(pawl_state *st, size_t index, pawl_step *s, pawl_command *out, bool *refers, pawl_err *err);
 /* The open command of that id. *open false: no open command has the id, and `out` is zeroed. */
 pawl_code state_command_named(pawl_state *st, const char *id, pawl_step *s, pawl_command *out, const pawl_value **secrets, bool *open, pawl_err *err);
+pawl_code state_command_bare_named(pawl_state *st, const char *id, pawl_step *s, pawl_command *out, bool *refers, bool *open, pawl_err *err);
 /* Parses "RUN~LIFE/2.draft.1.0", or the part after "/". `path` has room for PATH_BYTES_MAX + 1. False: an id of another run, or not an id. */
 bool state_id_parse(const pawl_state *st, const char *id, char *path, uint64_t *superstep, uint32_t *visit_no, uint32_t *n);
 enum { STATE_FIXED_FIRST = 256 };

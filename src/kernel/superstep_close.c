@@ -9,9 +9,26 @@
 
 #include <string.h>
 
+void leaves_begin(pawl_state *st, const frame *f)
+{
+    txn *t = st->t;
+
+    if (t->leaves_of == f->tasks || f->ntasks < 2)
+        return;
+    t->leaves = arena_zero(t->mem, f->ntasks * sizeof *t->leaves);
+    t->leaves_of = t->leaves != NULL ? f->tasks : NULL;
+    t->nleaves = f->ntasks;
+}
+
 const leave *task_leave(pawl_state *st, task *tk, pawl_err *err)
 {
-    return tk->leave != NULL ? tk->leave : leave_parse(st->t->mem, tk->left, tk->left_size, err);
+    txn *t = st->t;
+    const leave **kept = t->leaves_of != NULL && tk >= t->leaves_of && tk < t->leaves_of + t->nleaves ? &t->leaves[tk - t->leaves_of] : NULL;
+    const leave *l = tk->leave != NULL ? tk->leave : kept != NULL ? *kept : NULL;
+
+    if (l == NULL && (l = leave_parse(t->mem, tk->left, tk->left_size, err)) != NULL && kept != NULL)
+        *kept = l;
+    return l;
 }
 
 /* ---- merging ------------------------------------------------------------------------------ */
@@ -22,6 +39,7 @@ typedef struct merging {
     task *tk;           /* the task whose writes are being merged */
     task **writers;     /* the writer of each channel in this superstep, for the rule single; made on first use */
     uint32_t nsends;    /* number of sends in the merged leaves */
+    bool owns;          /* a task has something of its own to be freed */
     pawl_err *err;
 } merging;
 
@@ -111,7 +129,12 @@ static pawl_code channels_expire(pawl_state *st, frame *f)
     return rc;
 }
 
-static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, uint32_t *nsends, pawl_err *err)
+static inline bool task_owns(const task *tk)
+{
+    return tk->ncalls > 0 || tk->left != NULL || tk->fault != NULL || tk->history != NULL;
+}
+
+static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, uint32_t *nsends, bool *owns, pawl_err *err)
 {
     merging m = { .st = st, .f = f, .err = err };
     pawl_code rc = PAWL_OK;
@@ -120,6 +143,7 @@ static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, uint32_t
         return rc;
     for (uint32_t i = 0; i < f->ntasks && rc == PAWL_OK; i++) {
         m.tk = &f->tasks[i];
+        m.owns = m.owns || task_owns(m.tk);
         if (m.tk->at == TASK_LEFT)
             rc = merge_task(&m);
     }
@@ -134,6 +158,7 @@ static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, uint32_t
         rc = c == NULL || v == NULL ? PAWL_CORRUPT : channel_write(st, c, OP_OVERWRITE, v, err);
     }
     *nsends = m.nsends + cl->nsends;
+    *owns = m.owns || st->no_progress > 0;
     return rc;
 }
 
@@ -386,34 +411,47 @@ static pawl_code defer_put(pawl_state *st, frame *f, const pawl_value *defer)
     return f->defer == NULL ? PAWL_NOMEM : PAWL_OK;
 }
 
+static bool all_left(const frame *f) { return f->index != NULL && f->index->all.left == f->ntasks; }
+
 static pawl_code closing_check(const pawl_state *st, const frame *f, const item *it, pawl_err *err)
 {
     if (st->only)
         return PAWL_OK;
-    for (uint32_t i = 0; f->open && i < f->ntasks; i++)     /* the close of a superstep that has not started only replaces its tasks */
+    for (uint32_t i = 0; f->open && !all_left(f) && i < f->ntasks; i++)     /* the close of a superstep that has not started only replaces its tasks */
         if (f->tasks[i].at != TASK_LEFT)
             return fail(err, PAWL_CORRUPT, "superstep %llu is closed while task \"%s\" is not done",
                         (unsigned long long)f->superstep, f->tasks[i].name);
     return it->closing != NULL ? PAWL_OK : fail(err, PAWL_CORRUPT, "a close that says nothing");
 }
 
+static void tasks_drop(pawl_state *st, void *of, size_t n)
+{
+    task *tasks = of;
+
+    for (size_t i = 0; i < n; i++)
+        task_drop(st, &tasks[i]);
+}
+
 /* Frees the tasks of this superstep and makes those of the next. */
-static pawl_code tasks_change(pawl_state *st, frame *f, const closing *cl, planned *p)
+static pawl_code tasks_change(pawl_state *st, frame *f, const closing *cl, planned *p, bool owns)
 {
     task *last = f->tasks;
-    size_t last_bytes = f->tasks_bytes;
+    const size_t last_bytes = f->tasks_bytes;
+    const uint32_t n = f->ntasks;
     pawl_code rc;
 
-    for (uint32_t i = 0; i < f->ntasks; i++)
-        if (last[i].ncalls > 0 || last[i].left != NULL || last[i].fault != NULL || last[i].history != NULL)
-            task_drop(st, &last[i]);
+    if (st->only)
+        tasks_drop(st, last, n);        /* with calls that are open: they are counted at once */
     f->tasks = NULL;
     f->index = NULL;
     f->ntasks = f->nedges = 0;
     f->tasks_bytes = 0;
-    if ((rc = tasks_new(st, f, cl, p)) == PAWL_OK)
-        st_free(st, last, last_bytes);
-    return rc;
+    if ((rc = tasks_new(st, f, cl, p)) != PAWL_OK)
+        return rc;
+    st_free(st, last, last_bytes);
+    if (owns && !st->only)
+        st_drop(st, last, n, tasks_drop);
+    return PAWL_OK;
 }
 
 /* The most frequent close: a lone task left and one task is next. Returns the bytes of the next task's name; 0: another close. */
@@ -475,6 +513,7 @@ static APART pawl_code close_any(pawl_state *st, frame *f, const item *it, pawl_
     const closing *cl = it->closing;
     planned p = {0};
     uint32_t nsends = 0;
+    bool owns = false;
     pawl_code rc;
 
     if (f == NULL)
@@ -483,7 +522,8 @@ static APART pawl_code close_any(pawl_state *st, frame *f, const item *it, pawl_
         return rc;
     if (f->parent != NULL && !TOUCH(st, f))
         return PAWL_NOMEM;
-    if ((rc = merge_all(st, f, cl, &nsends, err)) != PAWL_OK)
+    leaves_begin(st, f);
+    if ((rc = merge_all(st, f, cl, &nsends, &owns, err)) != PAWL_OK)
         return rc;
     if (st->no_progress > 0 && (rc = progress_close(st, f)) != PAWL_OK)
         return rc;
@@ -494,7 +534,7 @@ static APART pawl_code close_any(pawl_state *st, frame *f, const item *it, pawl_
     /* From here on only memory can fail, so the head may change (see txn_position()). */
     if (f->parent != NULL)
         f->now_ms = frame_time(f);
-    if ((rc = tasks_change(st, f, cl, &p)) != PAWL_OK)
+    if ((rc = tasks_change(st, f, cl, &p, owns)) != PAWL_OK)
         return rc;
     if (cl->joins != NULL && (rc = joins_put(st, f, cl->joins)) != PAWL_OK)
         return rc;

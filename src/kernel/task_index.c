@@ -129,24 +129,37 @@ static bool index_is_right(const frame *f)
     return memcmp(&all, &f->index->all, sizeof all) == 0;
 }
 
+static void tally_set(task_index *x, uint32_t i, task_tally now)
+{
+    const task_tally was = x->tallies[i];
+    task_sums *sums[3] = { &x->blocks[i / BLOCK_TASKS], &x->groups[i / GROUP_TASKS], &x->all };
+
+    for (int k = 0; k < 3; k++) {
+        sums_change(sums[k], &was, UINT32_MAX);
+        sums_change(sums[k], &now, 1);
+    }
+    x->tallies[i] = now;
+}
+
+static void tally_back(void *at, size_t i, const void *saved)
+{
+    task_tally was;
+
+    memcpy(&was, saved, sizeof was);
+    tally_set(at, (uint32_t)i, was);
+}
+
 static pawl_code task_count(pawl_state *st, frame *f, const task *tk)
 {
     const uint32_t i = (uint32_t)(tk - f->tasks);
     task_index *x = f->index;
-    task_tally now = task_tally_of(tk), *was = &x->tallies[i];
-    task_sums *block = &x->blocks[i / BLOCK_TASKS], *group = &x->groups[i / GROUP_TASKS];
+    const task_tally now = task_tally_of(tk), *was = &x->tallies[i];
 
     if (now.commands == was->commands && now.waits == was->waits && now.at == was->at && now.runs == was->runs && now.blocked == was->blocked)
         return PAWL_OK;
-    if (!TOUCH(st, was) || !TOUCH(st, block) || !TOUCH(st, group) || !TOUCH(st, &x->all))
+    if (!touch_by(st, x, i, was, sizeof *was, tally_back))      /* one record: the sums follow from the tallies */
         return PAWL_NOMEM;
-    sums_change(block, was, UINT32_MAX);
-    sums_change(block, &now, 1);
-    sums_change(group, was, UINT32_MAX);
-    sums_change(group, &now, 1);
-    sums_change(&x->all, was, UINT32_MAX);
-    sums_change(&x->all, &now, 1);
-    *was = now;
+    tally_set(x, i, now);
     PAWL_ASSERT(x->all.left + x->all.failed <= f->ntasks && x->all.runs <= f->ntasks, "no more tasks are counted than there are");
     PAWL_ASSERT_SLOW(index_is_right(f), "each sum is that of the tasks");
     return PAWL_OK;

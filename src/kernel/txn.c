@@ -17,25 +17,33 @@ undo *txn_mark(pawl_state *st)
     return before;
 }
 
-static undo *log_new(pawl_state *st, undo_kind kind, void *at, size_t size)
+static undo *log_sized(pawl_state *st, size_t bytes, undo_kind kind, void *at, size_t size)
 {
     txn *t = st->t;
-    undo *u = arena_get(t->mem, sizeof *u);
+    undo *u = arena_get(t->mem, bytes);
 
     if (u == NULL)
         return NULL;
-    u->before = t->log;
-    u->kind = kind;
-    u->at = at;
-    u->size = size;
+    *u = (undo){ .before = t->log, .at = at, .what = (uint64_t)size << UNDO_KIND_BITS | kind };
     t->log = u;
     return u;
 }
 
-/* Also links the record into the list that txn_commit() visits. */
-static undo *log_late(pawl_state *st, undo_kind kind, void *at, size_t size)
+static inline undo *log_new(pawl_state *st, undo_kind kind, void *at, size_t size) { return log_sized(st, sizeof(undo), kind, at, size); }
+
+static undo_more *log_more(pawl_state *st, undo_kind kind, void *at, size_t size, size_t saved)
 {
-    undo *u = log_new(st, kind, at, size);
+    undo_more *u = (undo_more *)log_sized(st, sizeof *u + saved, kind, at, size);
+
+    if (u != NULL)
+        u->late = NULL;
+    return u;
+}
+
+/* Also links the record into the list that txn_commit() visits. */
+static undo_more *log_late(pawl_state *st, undo_kind kind, void *at, size_t size)
+{
+    undo_more *u = log_more(st, kind, at, size, 0);
 
     if (u == NULL)
         return NULL;
@@ -44,28 +52,37 @@ static undo *log_late(pawl_state *st, undo_kind kind, void *at, size_t size)
     return u;
 }
 
-static void undo_one(pawl_state *st, const undo *u)
+static undo_kind kind_of(const undo *u) { return (undo_kind)(u->what & ((1u << UNDO_KIND_BITS) - 1)); }
+static size_t size_of(const undo *u) { return (size_t)(u->what >> UNDO_KIND_BITS); }
+
+static void undo_one(pawl_state *st, undo *u)
 {
-    switch (u->kind) {
+    undo_more *more = (undo_more *)u;           /* only of the kinds that are one */
+
+    switch (kind_of(u)) {
     case UNDO_BYTES:
-        memcpy(u->at, u + 1, u->size);
+        memcpy(u->at, u + 1, size_of(u));
         break;
     case UNDO_ALLOC:
-        mem_free(&st->alloc, u->at, u->size);
+        mem_free(&st->alloc, u->at, size_of(u));
         break;
     case UNDO_GREW:
-        st->t->late = u->late;
-        list_shrink(u->at, u->size, u->count);
+        st->t->late = more->late;
+        list_shrink(u->at, size_of(u), more->count);
         break;
     case UNDO_SET:
-        memcpy(((list *)u->at)->nodes + u->count, u + 1, u->size);
+        memcpy(((list *)u->at)->nodes + more->count, more + 1, size_of(u));
+        break;
+    case UNDO_BACK:
+        more->how.back(u->at, more->count, more + 1);
         break;
     case UNDO_LIST_ALLOC:
         list_free(u->at);
         break;
     case UNDO_FREE:
     case UNDO_LIST_FREE:
-        st->t->late = u->late;
+    case UNDO_DROP:
+        st->t->late = more->late;
         break;
     }
 }
@@ -88,16 +105,29 @@ static void block_free(pawl_state *st, void *ptr, size_t size)
         mem_free(&st->alloc, ptr, size);
 }
 
+static void drop_now(pawl_state *st, const undo_more *u)
+{
+    const txn_mode mode = st->t->mode;
+
+    st->t->mode = TXN_DROP;
+    u->how.drop(st, u->u.at, u->count);
+    st->t->mode = mode;
+}
+
 static void txn_commit(pawl_state *st)
 {
-    for (const undo *u = st->t->mode == TXN_ADVANCE ? st->t->late : NULL; u != NULL; u = u->late)
-        if (u->kind == UNDO_GREW)
-            ((list *)u->at)->floating = 0;      /* in a first pass, before any list is freed */
-    for (const undo *u = st->t->late; u != NULL; u = u->late) {
-        if (u->kind == UNDO_FREE)
-            block_free(st, u->at, u->size);
-        else if (u->kind == UNDO_LIST_FREE)
-            list_free(u->at);
+    for (const undo_more *u = st->t->mode == TXN_ADVANCE ? st->t->late : NULL; u != NULL; u = u->late)
+        if (kind_of(&u->u) == UNDO_GREW)
+            ((list *)u->u.at)->floating = 0;    /* in a first pass, before any list is freed */
+    for (const undo_more *u = st->t->late; u != NULL; u = u->late) {
+        const undo_kind kind = kind_of(&u->u);
+
+        if (kind == UNDO_FREE)
+            block_free(st, u->u.at, size_of(&u->u));
+        else if (kind == UNDO_LIST_FREE)
+            list_free(u->u.at);
+        else if (kind == UNDO_DROP)
+            drop_now(st, u);
     }
 }
 
@@ -148,6 +178,32 @@ void st_free(pawl_state *st, const void *ptr, size_t size)
         (void)log_late(st, UNDO_FREE, p.out, size);
 }
 
+void st_drop(pawl_state *st, void *of, size_t n, drop_fn *drop)
+{
+    undo_more *u;
+
+    if (n == 0 || !txn_keeps(st))
+        return;
+    if (st->t->mode == TXN_DROP) {
+        drop(st, of, n);
+    } else if ((u = log_late(st, UNDO_DROP, of, 0)) != NULL) {
+        u->count = n;
+        u->how.drop = drop;
+    }
+}
+
+bool touch_by(pawl_state *st, void *at, size_t count, const void *saved, size_t size, back_fn *back)
+{
+    undo_more *u = log_more(st, UNDO_BACK, at, size, size);
+
+    if (u == NULL)
+        return false;
+    u->count = count;
+    u->how.back = back;
+    memcpy(u + 1, saved, size);
+    return true;
+}
+
 const char *st_text(pawl_state *st, const char *text, size_t size)
 {
     char *copy = st_alloc(st, size + 1);
@@ -172,7 +228,7 @@ const pawl_value *st_value(pawl_state *st, const pawl_value *v, size_t *bytes)
 
 bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count)
 {
-    undo *u = log_late(st, UNDO_GREW, l, nodes);
+    undo_more *u = log_late(st, UNDO_GREW, l, nodes);
 
     if (u == NULL)
         return false;
@@ -182,21 +238,23 @@ bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count)
 
 void st_list_grew_not(pawl_state *st, list *l)
 {
-    PAWL_ASSERT(st->t->log != NULL && st->t->log->kind == UNDO_GREW && st->t->log->at == l, "what is withdrawn is the newest of the log");
-    st->t->late = st->t->log->late;
-    st->t->log = st->t->log->before;
+    undo_more *u = (undo_more *)st->t->log;
+
+    PAWL_ASSERT(u != NULL && kind_of(&u->u) == UNDO_GREW && u->u.at == l, "what is withdrawn is the newest of the log");
+    (void)l;
+    st->t->late = u->late;
+    st->t->log = u->u.before;
 }
 
 bool st_list_changes(pawl_state *st, list *l, size_t at, size_t nodes)
 {
     const size_t size = nodes * sizeof *l->nodes;
-    undo *u = arena_get(st->t->mem, sizeof *u + size);
+    undo_more *u = log_more(st, UNDO_SET, l, size, size);
 
     if (u == NULL)
         return false;
-    *u = (undo){ .before = st->t->log, .kind = UNDO_SET, .at = l, .size = size, .count = at };
+    u->count = at;
     memcpy(u + 1, l->nodes + at, size);
-    st->t->log = u;
     return true;
 }
 

@@ -10,15 +10,24 @@
 
 #include <string.h>
 
-typedef enum undo_kind { UNDO_BYTES, UNDO_ALLOC, UNDO_FREE, UNDO_GREW, UNDO_SET, UNDO_LIST_ALLOC, UNDO_LIST_FREE } undo_kind;
-typedef struct undo {
+typedef enum undo_kind {
+    UNDO_BYTES, UNDO_ALLOC, UNDO_LIST_ALLOC,            /* of an undo; the others of an undo_more */
+    UNDO_FREE, UNDO_LIST_FREE, UNDO_GREW, UNDO_SET, UNDO_DROP, UNDO_BACK
+} undo_kind;
+typedef void drop_fn(pawl_state *st, void *of, size_t n);    /* frees what n members of an array own, with st_free() */
+typedef void back_fn(void *at, size_t count, const void *saved);     /* puts back what was saved */
+typedef struct undo {           /* small, since a wide superstep makes several for each task */
     struct undo *before;
     void *at;
-    size_t size;                /* UNDO_BYTES: of the saved bytes, which follow; of a block; UNDO_GREW: nodes of the list before */
-    size_t count;               /* UNDO_GREW: elements of the list before; UNDO_SET: index of the first node */
-    struct undo *late;          /* next older record that a commit must visit (txn.late is the list) */
-    undo_kind kind;
+    uint64_t what;              /* the kind, and above it the size: of the saved bytes, which follow; of a block; UNDO_GREW: nodes of the list before */
 } undo;
+typedef struct undo_more {
+    undo u;
+    struct undo_more *late;     /* next older record that a commit must visit (txn.late is the list) */
+    size_t count;               /* UNDO_GREW: elements of the list before; UNDO_SET: index of the first node; UNDO_DROP: of members */
+    union { drop_fn *drop; back_fn *back; } how;
+} undo_more;
+enum { UNDO_KIND_BITS = 8 };
 
 typedef enum txn_mode {
     TXN_FEED,                   /* always rolled back: allocations come from the arena `mem` */
@@ -33,7 +42,11 @@ typedef struct txn {
     txn_mode mode;
     bool closed;                /* this transaction has closed the run's superstep */
     bool swapped;               /* the spare block is in use; the block before it must stay until the end */
-    undo *log, *late;
+    undo *log;
+    undo_more *late;
+    struct task *leaves_of;     /* whose leaves it keeps, by their index, once they are parsed; NULL: nobody's */
+    const struct leave **leaves;
+    uint32_t nleaves;
 } txn;
 
 static inline void txn_begin(pawl_state *st, txn *t, arena *mem, txn_mode mode)
@@ -42,7 +55,9 @@ static inline void txn_begin(pawl_state *st, txn *t, arena *mem, txn_mode mode)
     t->mem = mem;
     t->mode = mode;
     t->closed = t->swapped = false;
-    t->log = t->late = NULL;
+    t->log = NULL;
+    t->late = NULL;
+    t->leaves_of = NULL;
     mem_copy(t->head, (char *)st + HEAD_FROM, HEAD_BYTES);
     mem->failed = false;
     st->nth_hint.calls = NULL;
@@ -54,7 +69,8 @@ static inline void txn_begin_drop(pawl_state *st, txn *t)
     PAWL_ASSERT(st->t == NULL, "G9: one transaction of a state at a time");
     t->mem = NULL;
     t->mode = TXN_DROP;
-    t->log = t->late = NULL;
+    t->log = NULL;
+    t->late = NULL;
     st->t = t;
 }
 static inline bool txn_keeps(const pawl_state *st) { return st->t->mode != TXN_FEED; }
@@ -73,9 +89,8 @@ static inline bool touch(pawl_state *st, void *at, size_t size)
     if ((u = arena_get(st->t->mem, sizeof *u + size)) == NULL)
         return false;
     u->before = st->t->log;
-    u->kind = UNDO_BYTES;
     u->at = at;
-    u->size = size;
+    u->what = (uint64_t)size << UNDO_KIND_BITS | UNDO_BYTES;
     if (size <= 64)
         memcpy(u + 1, at, size);
     else
@@ -85,8 +100,13 @@ static inline bool touch(pawl_state *st, void *at, size_t size)
 }
 #define TOUCH(st, object) touch((st), (object), sizeof *(object))
 enum { SPARE_BYTES = 144 };     /* enough for a lone task with its name in most runs */
+/* As touch() of several places in one record: `back` gets the `size` bytes at `saved` as they are now. */
+bool touch_by(pawl_state *st, void *at, size_t count, const void *saved, size_t size, back_fn *back);
 void *st_alloc(pawl_state *st, size_t size);    /* zeroed; freed by a rollback */
 void st_free(pawl_state *st, const void *ptr, size_t size);    /* takes effect at commit */
+/* As st_free() for all that the members of an array own, with one record for them all. The array itself is freed by an earlier st_free(): a commit
+ * begins with the newest record. */
+void st_drop(pawl_state *st, void *of, size_t n, drop_fn *drop);
 bool st_list_grew(pawl_state *st, list *l, size_t nodes, size_t count);
 void st_list_grew_not(pawl_state *st, list *l);  /* withdraws the last st_list_grew(): the list did not grow */
 bool st_list_changes(pawl_state *st, list *l, size_t at, size_t nodes);         /* saves nodes that the caller is about to overwrite */
