@@ -196,7 +196,7 @@ pawl_code step_cancel(pawl_step *s, pawl_err *err)
     bool now = s->ev->kind == PAWL_EV_CANCEL, again = now && s->was_canceling;
     pawl_code rc = now && !again && s->ev->by != NULL && strcmp(s->ev->by, BY_DEADLINE) == 0 ? deadline_told(s, err) : PAWL_OK;
 
-    if (rc == PAWL_OK && state_canceling(st))
+    if (rc == PAWL_OK && state_canceling(st) && st->waits > 0)      /* else all that is open would be looked at after each receipt */
         rc = step_drop(s, false, err);
     if (rc != PAWL_OK || s->skips_machine || (st->commands > 0 && !again && !BROKEN(BROKEN_UNWIND_EARLY)))
         return rc;
