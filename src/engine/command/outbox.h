@@ -51,6 +51,7 @@ typedef struct outbox {
     int64_t watched_ms;                         /* when the limits of running attempts were looked at */
     size_t backoffs, take_backs, uncertain;     /* entries in COUNT_BACKOFF, in COUNT_TAKE_BACK, in COUNT_UNCERTAIN */
     buf received;                               /* ids of commands whose receipts came from outside and are not stored, each with its NUL */
+    buf made;                   /* ids of commands that were made since the last comparison, each with its NUL */
     bool stops;                                 /* a running attempt was told to stop */
     bool beyond;                                /* an attempt may cost more than the reservation of its command (charge.c) */
     amounts unbilled;                           /* of commands that ended without a receipt: goes into the next receipt (charge.c) */
@@ -107,6 +108,8 @@ void outbox_free(pawl_engine *e, cached_run *r);
 
 /* reconcile.c: an entry for each open command. `why`: what one that cannot be made waits for. */
 pawl_code outbox_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err);
+/* A step has made that command: the next comparison looks at no other when nothing but this has happened. */
+void outbox_note_made(cached_run *r, const char *id);
 /* A receipt of that command came from outside, and is folded: its entry goes when that is stored. */
 void outbox_note_receipt(cached_run *r, const char *id);
 void outbox_stored(pawl_engine *e, cached_run *r);      /* the receipts that were folded are stored, and their entries go */

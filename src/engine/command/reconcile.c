@@ -71,11 +71,16 @@ void outbox_stored(pawl_engine *e, cached_run *r)
     buf_reset(b);
 }
 
+/* The number of an open command, or its id; NULL: the number counts. */
+typedef struct which { const char *id; size_t i; } which;
+
 /* The command with all references resolved, and its secrets. */
-static pawl_code command_whole(pawl_engine *e, cached_run *r, size_t i, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err)
+static pawl_code command_whole(pawl_engine *e, cached_run *r, which w, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
-    pawl_code rc = pawl_state_command(r->st, i, e->look, cmd, secrets, &why);
+    bool open;
+    pawl_code rc = w.id != NULL ? state_command_named(r->st, w.id, e->look, cmd, secrets, &open, &why)
+                                : pawl_state_command(r->st, w.i, e->look, cmd, secrets, &why);
 
     if (rc == PAWL_GONE)
         return args_as_of(e, r, cmd->id, mem, cmd, secrets, err);
@@ -83,7 +88,7 @@ static pawl_code command_whole(pawl_engine *e, cached_run *r, size_t i, arena *m
 }
 
 /* Makes the entry with its arguments. Arguments that refer only to the run's own state stay there (lazy_args.c). */
-static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, size_t i, pawl_err *why, pawl_err *err)
+static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, which w, pawl_err *why, pawl_err *err)
 {
     const pawl_value *secrets = NULL;
     bool missing = false;
@@ -92,7 +97,7 @@ static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, size_t i, pawl_
     pawl_code rc;
 
     arena_init(&mem, &e->alloc, 1024);
-    if ((rc = command_whole(e, r, i, &mem, &cmd, &secrets, err)) == PAWL_OK && cmd.kind == PAWL_SPAWN && secrets != NULL)
+    if ((rc = command_whole(e, r, w, &mem, &cmd, &secrets, err)) == PAWL_OK && cmd.kind == PAWL_SPAWN && secrets != NULL)
         rc = fail(err, PAWL_INVALID, "%s: a secret is no input of a child run: name it in the child's own channels", cmd.id);
     if (rc == PAWL_OK)
         rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
@@ -104,14 +109,15 @@ static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, size_t i, pawl_
     return rc;
 }
 
-static pawl_code command_reconcile(pawl_engine *e, cached_run *r, size_t i, pawl_err *why, pawl_err *err)
+static pawl_code command_reconcile(pawl_engine *e, cached_run *r, which w, pawl_err *why, pawl_err *err)
 {
-    bool refers;
+    bool refers, open = true;
     pawl_command cmd;
     outbox_entry *entry;
-    pawl_code rc = state_command_bare(r->st, i, e->look, &cmd, &refers, err);
+    pawl_code rc = w.id != NULL ? state_command_bare_named(r->st, w.id, e->look, &cmd, &refers, &open, err)
+                                : state_command_bare(r->st, w.i, e->look, &cmd, &refers, err);
 
-    if (rc != PAWL_OK || cmd.kind == PAWL_SLEEP)
+    if (rc != PAWL_OK || !open || cmd.kind == PAWL_SLEEP)
         return rc;
     if ((entry = outbox_find(r, cmd.id)) != NULL) {
         entry->seen = r->outbox.reconciled;
@@ -122,27 +128,73 @@ static pawl_code command_reconcile(pawl_engine *e, cached_run *r, size_t i, pawl
         return PAWL_OK;
     }
     if (!refers || cmd.kind != PAWL_CALL)
-        return entry_make_whole(e, r, i, why, err);
+        return entry_make_whole(e, r, w, why, err);
     r->borrowed = true;
     return entry_make(e, r, &cmd, true, err);
 }
 
-pawl_code outbox_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err)
+void outbox_note_made(cached_run *r, const char *id)
+{
+    buf *b = &r->outbox.made;
+
+    if (r->commands_moved)
+        return;                 /* all open commands are looked at anyway */
+    buf_put(b, id, strlen(id) + 1);
+    r->commands_moved = b->failed;
+}
+
+/* Entries for the commands that were made since the last comparison, when nothing else has changed: others may be open, and very many. */
+static pawl_code made_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err)
+{
+    const buf *b = &r->outbox.made;
+    pawl_code rc = PAWL_OK;
+
+    for (const char *id = b->data; b->size > 0 && id < b->data + b->size && rc == PAWL_OK; id += strlen(id) + 1)
+        rc = command_reconcile(e, r, (which){ .id = id }, why, err);
+    return rc;
+}
+
+static pawl_code all_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
-    if (!r->commands_moved)
-        return counts_read(e, r, err);
     r->commands_moved = false;
     r->outbox.reconciled++;
     for (size_t i = 0; i < pawl_state_commands(r->st) && rc == PAWL_OK; i++)
-        rc = command_reconcile(e, r, i, why, err);
+        rc = command_reconcile(e, r, (which){ .i = i }, why, err);
+    return rc;
+}
+
+enum { CHECKED_COMMANDS_MAX = 256 };    /* the check looks at all of them */
+
+/* For PAWL_ASSERT_SLOW: each open command that is no timer has an entry. */
+static bool is_complete(pawl_engine *e, const cached_run *r)
+{
+    const size_t n = pawl_state_commands(r->st) <= CHECKED_COMMANDS_MAX ? pawl_state_commands(r->st) : 0;
+    bool refers, good = true;
+    pawl_command cmd;
+
+    for (size_t i = 0; i < n && good; i++)
+        good = state_command_bare(r->st, i, e->look, &cmd, &refers, NULL) != PAWL_OK || cmd.kind == PAWL_SLEEP || outbox_find(r, cmd.id) != NULL;
+    return good;
+}
+
+pawl_code outbox_reconcile(pawl_engine *e, cached_run *r, pawl_err *why, pawl_err *err)
+{
+    const bool all = r->commands_moved;
+    pawl_code rc;
+
+    if (!commands_due(r))
+        return counts_read(e, r, err);
+    rc = all ? all_reconcile(e, r, why, err) : made_reconcile(e, r, why, err);
+    buf_reset(&r->outbox.made);
     if (r->nlines == 0)
         r->outbox.stored = r->outbox.orders;
-    if (rc == PAWL_OK)
-        outbox_sweep(e, r);
-    else
+    if (rc != PAWL_OK)
         r->commands_moved = true;
+    else if (all)
+        outbox_sweep(e, r);
+    PAWL_ASSERT_SLOW(rc != PAWL_OK || r->commands_moved || is_complete(e, r), "E1: an open command has an entry");
     return rc == PAWL_OK ? counts_read(e, r, err) : rc;
 }
 

@@ -37,7 +37,7 @@ pawl_code cancel_again(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl
 
 pawl_code open_commands_known(pawl_engine *e, cached_run *r, pawl_err *err)
 {
-    return r->commands_moved && r->st->commands > 0 ? outbox_reconcile(e, r, NULL, err) : PAWL_OK;
+    return commands_due(r) && r->st->commands > 0 ? outbox_reconcile(e, r, NULL, err) : PAWL_OK;
 }
 
 /* Feeds one delivery. The next commit removes a delivery that was taken or ignored. It stays in the mailbox when it is a signal that no wait expects

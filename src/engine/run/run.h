@@ -144,6 +144,7 @@ bool cached_runs_begin(pawl_engine *e);                 /* the table of runs; fa
 void cached_runs_end(pawl_engine *e);
 void cached_run_add(pawl_engine *e, cached_run *r);     /* this and the next under the engine's lock: the lease thread reads the table */
 void cached_run_remove(pawl_engine *e, const cached_run *r);
+static inline bool commands_due(const cached_run *r) { return r->commands_moved || r->outbox.made.size > 0; }    /* outbox_reconcile() has work */
 cached_run *cached_run_find(const pawl_engine *e, const char *run);
 bool run_fits(const cached_run *r);          /* the state is under this engine's version of the machine */
 

@@ -34,6 +34,7 @@ cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err)
     buf_init(&r->cache, &e->alloc);
     buf_init(&r->blob, &e->alloc);
     buf_init(&r->outbox.received, &e->alloc);
+    buf_init(&r->outbox.made, &e->alloc);
     pthread_mutex_lock(&e->lock);       /* the lease thread reads the table */
     cached_run_add(e, r);
     pthread_mutex_unlock(&e->lock);
@@ -63,6 +64,7 @@ void cached_run_free(pawl_engine *e, cached_run *r)
     run_drop_state(e, r);
     outbox_free(e, r);
     buf_free(&r->outbox.received);
+    buf_free(&r->outbox.made);
     buf_free(&r->lines);
     buf_free(&r->snapshot);
     buf_free(&r->cache);

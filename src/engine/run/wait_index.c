@@ -231,10 +231,10 @@ static bool index_agrees(pawl_engine *e, cached_run *r)
 
 /* ---- what one step did --------------------------------------------------------------------------------------- */
 
-/* Opens a wait or a timer; ends a wait; makes a command; the outbox is to be compared with the open commands. */
+/* Opens a wait or a timer; ends a wait; makes a command; the outbox is to be compared with all open commands. */
 enum { OPENS = 1, ENDS = 2, MAKES = 4, MOVES = 8 };
 static const uint8_t item_does[ITEM_KINDS] = {
-    [ITEM_CALL] = MAKES | MOVES, [ITEM_SPAWN] = MAKES | MOVES, [ITEM_SLEEP] = OPENS, [ITEM_ASK] = OPENS, [ITEM_DOUBT] = OPENS | MOVES,
+    [ITEM_CALL] = MAKES, [ITEM_SPAWN] = MAKES, [ITEM_SLEEP] = OPENS, [ITEM_ASK] = OPENS, [ITEM_DOUBT] = OPENS | MOVES,
     [ITEM_RECEIPT] = ENDS, [ITEM_ANSWER] = ENDS | MOVES, [ITEM_DROP] = ENDS | MOVES,
     [ITEM_SELECT] = MOVES, [ITEM_CANCEL] = MOVES, [ITEM_VISIT] = MOVES, [ITEM_UNWIND] = MOVES,
 };
@@ -293,6 +293,30 @@ static pawl_code items_index(pawl_engine *e, cached_run *r, const item *items)
     return rc;
 }
 
+static pawl_code items_made(pawl_engine *e, cached_run *r, const item *items)
+{
+    for (const item *it = items; it != NULL; it = it->next)
+        if ((item_does[it->kind] & MAKES) == 0)
+            continue;
+        else if (!id_of_item(e, r, it))
+            return PAWL_NOMEM;
+        else
+            outbox_note_made(r, e->text.data);
+    return PAWL_OK;
+}
+
+/* What other runs are to know before this step is stored. */
+static pawl_code children_told(pawl_engine *e, cached_run *r, bool makes)
+{
+    pawl_code rc = PAWL_OK;
+
+    if (r->outbox.count > 0 && (makes || r->commands_moved))
+        rc = tells_before_commit(e, r);
+    if (rc == PAWL_OK && r->outbox.count > 0 && r->commands_moved)
+        rc = children_cancel_dropped(e, r);
+    return rc == PAWL_OK ? rights_before_commit(e, r) : rc;
+}
+
 pawl_code wait_index_step(pawl_engine *e, cached_run *r)
 {
     const pawl_entry *entry = pawl_step_entry(e->step);
@@ -303,10 +327,10 @@ pawl_code wait_index_step(pawl_engine *e, cached_run *r)
         does |= item_does[it->kind];
     r->commands_moved = r->commands_moved || (does & MOVES) != 0;
     r->only_naps = r->only_naps && (does & MAKES) == 0;
-    if (r->commands_moved && r->outbox.count > 0 && (tells_before_commit(e, r) != PAWL_OK || children_cancel_dropped(e, r) != PAWL_OK))
+    if (children_told(e, r, (does & MAKES) != 0) != PAWL_OK)
         return PAWL_IO;
-    if (rights_before_commit(e, r) != PAWL_OK)
-        return PAWL_IO;
+    if ((does & MAKES) != 0 && items_made(e, r, entry->items) != PAWL_OK)
+        return PAWL_NOMEM;
     rc = (does & (OPENS | ENDS)) != 0 || r->nasked > r->st->waits ? items_index(e, r, entry->items) : PAWL_OK;
     if (rc == PAWL_OK && (r->nasked != r->st->waits || !r->indexed))
         rc = waits_scan(e, r);
@@ -357,9 +381,9 @@ static bool has_work(pawl_engine *e, cached_run *r)
 
     if (pawl_state_next(r->st) == PAWL_OK)
         return true;
-    if (!r->commands_moved && outbox_count(&r->outbox, ~(uint32_t)(ENTRIES_ASLEEP | ENTRY_IN(ENTRY_FED) | ENTRY_IN(ENTRY_UNWANTED))) > 0)
+    if (!commands_due(r) && outbox_count(&r->outbox, ~(uint32_t)(ENTRIES_ASLEEP | ENTRY_IN(ENTRY_FED) | ENTRY_IN(ENTRY_UNWANTED))) > 0)
         return true;
-    if (r->ndoubts == 0 && (!r->commands_moved || r->st->commands == 0 || r->only_naps))
+    if (r->ndoubts == 0 && (!commands_due(r) || r->st->commands == 0 || r->only_naps))
         return false;
     state_each_call(r->st, see_work, &l);
     r->only_naps = !l.calls;

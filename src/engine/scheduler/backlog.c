@@ -54,7 +54,7 @@ static bool backlog_room(pawl_engine *e)
 void backlog_put(pawl_engine *e, const cached_run *r, int64_t now_ms, int64_t stored_ms)
 {
     backlog *i = backlog_room(e) ? place_of(e->backlog, e->backlog_cap, r->no) : NULL;
-    bool secret = r->st != NULL && run_fits(r) && pawl_state_next(r->st) == PAWL_PENDING && r->commands_moved;
+    bool secret = r->st != NULL && run_fits(r) && pawl_state_next(r->st) == PAWL_PENDING && commands_due(r);
 
     if (i == NULL)
         return;                 /* no memory: the run is tried again needlessly */
