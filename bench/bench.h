@@ -41,6 +41,8 @@ bool fan_naps(int64_t n);
 bool fan_children(int64_t n);
 bool fan_few(int64_t n);
 bool fan_some(int64_t n);
+bool fan_twice(int64_t n);
+bool fan_mixed(int64_t n);
 bool cli_ls_1m(reading *out);
 bool cli_show_1m(reading *out);
 extern const figure million_figures[];          /* measured when their whole name is given, or "all" */

@@ -147,6 +147,25 @@ static pawl_code node_child(pawl_step *s, void *arg)
     return pawl_spawn(s, "chain", NULL, &value);
 }
 
+static pawl_code node_twice(pawl_step *s, void *arg)
+{
+    const pawl_value *value;
+    pawl_code rc = pawl_call(s, "job", pawl_args(s), &value);
+
+    (void)arg;
+    return rc != PAWL_OK ? rc : pawl_call(s, "job", pawl_args(s), &value);
+}
+
+/* The first half asks, and the others make a call after another: each step looks at what is open beside the questions. */
+static pawl_code node_mixed(pawl_step *s, void *arg)
+{
+    const pawl_value *value;
+
+    if (pawl_value_int(pawl_args(s)) >= fan_size / 2)
+        return node_twice(s, arg);
+    return pawl_ask(s, pawl_pack(s, "s", "Shall it go on?"), &value);
+}
+
 static pawl_engine *fan_engine(int64_t n, pawl_machine *m)
 {
     const pawl_clock clock = { .now_ms = clock_now, .sleep_until = clock_sleep };
@@ -166,8 +185,8 @@ static pawl_engine *fan_engine(int64_t n, pawl_machine *m)
     return NULL;
 }
 
-/* Driven until it ends; with `answers` each of its questions is answered by its id, by an event of its own. */
-static bool fan_driven(int64_t n, pawl_machine *m, bool answers)
+/* Driven until it ends; the first `answers` tasks ask, and each is answered by its id, by an event of its own. */
+static bool fan_driven(int64_t n, pawl_machine *m, int64_t answers)
 {
     const pawl_run_info info = { .id = "r", .life = LIFE };
     pawl_err err = { PAWL_OK, "" };
@@ -175,7 +194,7 @@ static bool fan_driven(int64_t n, pawl_machine *m, bool answers)
     pawl_code rc = e != NULL ? pawl_run_with(e, &info, NULL, &err) : PAWL_INVALID;
     char id[64];
 
-    for (int64_t i = 0; i < n && answers && rc == PAWL_INTERRUPTED; i++) {
+    for (int64_t i = 0; i < answers && rc == PAWL_INTERRUPTED; i++) {
         snprintf(id, sizeof id, "r~%016x/2.work:%lld.1.0", LIFE, (long long)i);
         rc = pawl_answer(e, "r", id, "true", &err);
     }
@@ -183,9 +202,11 @@ static bool fan_driven(int64_t n, pawl_machine *m, bool answers)
     return rc == PAWL_HALTED || bench_wrong("a fan-out", &err);
 }
 
-bool fan_refs(int64_t n) { return fan_driven(n, fan_of(node_ref, 0), false); }
-bool fan_deadlines(int64_t n) { return fan_driven(n, fan_of(node_late, 0), true); }
-bool fan_naps(int64_t n) { return fan_driven(n, fan_of(node_nap, 0), false); }
-bool fan_children(int64_t n) { return fan_driven(n, fan_of(node_child, 0), false); }
-bool fan_few(int64_t n) { return fan_driven(n, fan_of(node_work, 4), false); }
-bool fan_some(int64_t n) { return fan_driven(n, fan_of(node_work, 64), false); }
+bool fan_refs(int64_t n) { return fan_driven(n, fan_of(node_ref, 0), 0); }
+bool fan_deadlines(int64_t n) { return fan_driven(n, fan_of(node_late, 0), n); }
+bool fan_naps(int64_t n) { return fan_driven(n, fan_of(node_nap, 0), 0); }
+bool fan_children(int64_t n) { return fan_driven(n, fan_of(node_child, 0), 0); }
+bool fan_few(int64_t n) { return fan_driven(n, fan_of(node_work, 4), 0); }
+bool fan_some(int64_t n) { return fan_driven(n, fan_of(node_work, 64), 0); }
+bool fan_twice(int64_t n) { return fan_driven(n, fan_of(node_twice, 0), 0); }
+bool fan_mixed(int64_t n) { return fan_driven(n, fan_of(node_mixed, 0), n / 2); }

@@ -192,6 +192,28 @@ static bool work_calls(int64_t n) { return run_whole(fan_machine(node_call, NULL
 static bool work_spawns(int64_t n) { return run_whole(fan_machine(node_spawn, NULL, PAWL_SUM), n, false); }
 static bool work_questions(int64_t n) { return run_whole(fan_machine(node_question, NULL, PAWL_SUM), n, true); }
 
+/* All are open when the run is canceled, and each ends in its receipt. */
+static bool work_cancel(int64_t n)
+{
+    const pawl_event cancel = { .kind = PAWL_EV_CANCEL, .by = "somebody" };
+    pawl_machine *m = fan_machine(node_call, NULL, PAWL_SUM);
+    pawl_step *step = pawl_step_new(NULL);
+    run r = {0};
+    bool good;
+
+    size_now = n;
+    good = m != NULL && run_begin(&r, m, 0, step, NULL);
+    while (good && r.rc == PAWL_OK)
+        good = run_tick(&r);
+    good = good && run_take(&r, &cancel) && all_answered(&r, false);
+    if (good && pawl_state_status(r.st) != PAWL_CANCELED_RUN)
+        good = bench_wrong("the run was not canceled", NULL);
+    run_end(&r);
+    pawl_step_free(step);
+    pawl_machine_free(m);
+    return good;
+}
+
 static bool work_subgraphs(int64_t n)
 {
     pawl_graph *inner = pawl_graph_new("inner", 1);
@@ -354,6 +376,7 @@ GROWTH(join)
 GROWTH(chain)
 GROWTH(channels)
 GROWTH(loose)
+GROWTH(cancel)
 
 #define FAN(name) static bool growth_##name(reading *out) { return exponent(fan_##name, out); }
 FAN(refs)
@@ -362,10 +385,13 @@ FAN(naps)
 FAN(children)
 FAN(few)
 FAN(some)
+FAN(twice)
+FAN(mixed)
 
 #define FIGURE(name) { "growth." #name, "exponent", "us for each of 20,000", 1.1, false, 1, growth_##name }
 const figure growth_figures[] = {
     FIGURE(tasks), FIGURE(append), FIGURE(union), FIGURE(barrier), FIGURE(merge), FIGURE(calls), FIGURE(spawns), FIGURE(questions),
     FIGURE(subgraphs), FIGURE(visit), FIGURE(join), FIGURE(chain), FIGURE(channels),
-    FIGURE(loose), FIGURE(refs), FIGURE(deadlines), FIGURE(naps), FIGURE(children), FIGURE(few), FIGURE(some), { 0 },
+    FIGURE(loose), FIGURE(cancel), FIGURE(refs), FIGURE(deadlines), FIGURE(naps), FIGURE(children), FIGURE(few), FIGURE(some),
+    FIGURE(twice), FIGURE(mixed), { 0 },
 };

@@ -10,7 +10,7 @@
 struct pawl_reply {
     pawl_alloc alloc;
     buf text;                   /* the result as JSON; failed: no memory for it */
-    pawl_err err;
+    char *why;                  /* what went wrong; NULL: nothing was said. Apart, since few replies fail */
     buf detail;
     int64_t retry_after_ms;
     bool untouched;
@@ -21,6 +21,7 @@ struct pawl_reply {
 void reply_init(pawl_reply *r, const pawl_alloc *alloc);
 void reply_reset(pawl_reply *r);        /* before each attempt */
 void reply_free(pawl_reply *r);
+const char *reply_why(const pawl_reply *r);
 /* Append the receipt of a failure: {"attempts"?,"code","retry_after_ms"?,"text","detail"?}; attempts 0: omitted. */
 void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *out);
 

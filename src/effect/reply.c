@@ -12,11 +12,20 @@ void reply_init(pawl_reply *r, const pawl_alloc *alloc)
     buf_init(&r->detail, &r->alloc);
 }
 
+static char no_memory[] = "no memory for what went wrong";
+
+static void why_drop(pawl_reply *r)
+{
+    if (r->why != NULL && r->why != no_memory)
+        mem_free(&r->alloc, r->why, strlen(r->why) + 1);
+    r->why = NULL;
+}
+
 void reply_reset(pawl_reply *r)
 {
     buf_reset(&r->text);
     buf_reset(&r->detail);
-    r->err = (pawl_err){0};
+    why_drop(r);
     r->retry_after_ms = 0;
     r->untouched = r->costs = false;
     r->tokens = r->micros = 0;
@@ -26,7 +35,10 @@ void reply_free(pawl_reply *r)
 {
     buf_free(&r->text);
     buf_free(&r->detail);
+    why_drop(r);
 }
+
+const char *reply_why(const pawl_reply *r) { return r->why != NULL ? r->why : ""; }
 
 void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *out)
 {
@@ -39,7 +51,7 @@ void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *
     if (r->retry_after_ms > 0)
         buf_fmt(out, ",\"retry_after_ms\":%lld", (long long)r->retry_after_ms);
     buf_text(out, ",\"text\":");
-    canon_string(out, r->err.text, strlen(r->err.text));
+    canon_string(out, reply_why(r), strlen(reply_why(r)));
     if (r->detail.size > 0 && !r->detail.failed) {
         buf_text(out, ",\"detail\":");
         canon_string(out, r->detail.data, r->detail.size);
@@ -75,13 +87,16 @@ pawl_code pawl_reply_int(pawl_reply *r, int64_t n)
 
 pawl_code pawl_reply_fail(pawl_reply *r, pawl_code code, const char *format, ...)
 {
+    pawl_err err = { PAWL_OK, "" };
     va_list args;
 
     va_start(args, format);
-    r->err = (pawl_err){0};
-    failv(&r->err, code < 0 ? code : PAWL_EFFECT, format, args);
+    failv(&err, code < 0 ? code : PAWL_EFFECT, format, args);
     va_end(args);
-    return r->err.code;
+    why_drop(r);                /* only now: it may be a part of the new one */
+    if ((r->why = mem_text(&r->alloc, err.text)) == NULL)
+        r->why = no_memory;
+    return err.code;
 }
 
 void pawl_reply_detail(pawl_reply *r, const char *text)

@@ -199,7 +199,7 @@ static void sent(world *w, const struct provider *p, buf *out)
             job.args = llm_args_flat(&mem, cmd.args);
     CHECK(job.args != NULL);
     if (llm_request_read(&job, &reply, &mem, &q) != PAWL_OK)
-        CHECK_FAIL("%s", reply.err.text);
+        CHECK_FAIL("%s", reply_why(&reply));
     buf_reset(out);
     p->api->body(&mem, &q, out);
     CHECK(!out->failed && buf_room(out, 1));

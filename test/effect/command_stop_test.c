@@ -73,7 +73,7 @@ PAWL_TEST(test_E10_cancel_ends_a_program_and_its_children_though_they_ignore_sig
     h.job.canceled = all_ready;
     CHECK_INT(hand_over(&h, pawl_effect_command, on_stage(&h, "stubborn", &s, "")), PAWL_CANCELED);
     CHECK_INT(s.ready, 2);
-    CHECK(strstr(h.reply.err.text, ": canceled, and stopped") != NULL);
+    CHECK(strstr(reply_why(&h.reply), ": canceled, and stopped") != NULL);
     stage_empty(&s);
     CHECK(no_children());
     hand_free(&h);
@@ -87,7 +87,7 @@ PAWL_TEST(test_E8_a_timeout_ends_a_program_and_its_children_though_they_ignore_s
     hand_init(&h);
     stage_open(&s, &h, 2);
     CHECK_INT(hand_over(&h, pawl_effect_command, on_stage(&h, "stubborn", &s, ",\"timeout_ms\":300")), PAWL_TIMEOUT);
-    CHECK(strstr(h.reply.err.text, ": not done within its timeout_ms, and stopped") != NULL);
+    CHECK(strstr(reply_why(&h.reply), ": not done within its timeout_ms, and stopped") != NULL);
     stage_empty(&s);
     CHECK(no_children());
     hand_free(&h);
@@ -100,7 +100,7 @@ PAWL_TEST(test_E8_the_time_of_an_attempt_ends_a_program)
     hand_init(&h);
     h.job.deadline_ms = 1;      /* long ago */
     CHECK_INT(hand_over(&h, pawl_effect_command, "{\"run\":[\"sleep\",\"1000\"],\"timeout_ms\":1000000}"), PAWL_TIMEOUT);
-    CHECK_STR(h.reply.err.text, "sleep: not done within the time of this attempt, and stopped");
+    CHECK_STR(reply_why(&h.reply), "sleep: not done within the time of this attempt, and stopped");
     hand_free(&h);
 }
 

@@ -65,7 +65,7 @@ PAWL_TEST(test_a_long_argument_arrives_whole_and_a_longer_one_is_a_limit)
     memset(rest + 2, 'x', 2 * LONG);
     memcpy(rest + 2 + 2 * LONG, "\"]}", 4);
     CHECK_INT(hand_over(&h, pawl_effect_command, act(&h, "say", rest)), PAWL_LIMIT);
-    CHECK(strstr(h.reply.err.text, "more than the system takes") != NULL);
+    CHECK(strstr(reply_why(&h.reply), "more than the system takes") != NULL);
     free(rest);
     hand_free(&h);
 }
@@ -97,7 +97,7 @@ PAWL_TEST(test_the_working_folder_is_the_one_that_is_named)
     CHECK_INT(hand_over(&h, pawl_effect_command, args), PAWL_OK);
     CHECK(strncmp(said(&h, "/stdout"), folder, strlen(folder)) == 0);
     CHECK_INT(hand_over(&h, pawl_effect_command, "{\"run\":[\"pwd\"],\"cwd\":\"/nowhere/at/all\"}"), PAWL_INVALID);
-    CHECK_STR(h.reply.err.text, "pwd: its working folder /nowhere/at/all is not there");
+    CHECK_STR(reply_why(&h.reply), "pwd: its working folder /nowhere/at/all is not there");
     hand_free(&h);
 }
 
@@ -315,7 +315,7 @@ PAWL_TEST(test_X1_what_cannot_be_run_is_named)
     hand_init(&h);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         CHECK_INT(hand_over(&h, pawl_effect_command, wrong[i].args), wrong[i].rc);
-        CHECK_STR(h.reply.err.text, wrong[i].text);
+        CHECK_STR(reply_why(&h.reply), wrong[i].text);
         CHECK(h.reply.untouched);
     }
     hand_free(&h);
@@ -330,7 +330,7 @@ PAWL_TEST(test_a_checked_command_fails_with_the_end_of_its_stderr)
     CHECK_INT(hand_over(&h, pawl_effect_command,
                         "{\"check\":true,\"run\":[\"sh\",\"-c\",\"i=0; while [ $i -lt 50 ]; do echo line $i >&2; i=$((i+1)); done; exit 4\"]}"),
               PAWL_EFFECT);
-    CHECK_STR(h.reply.err.text, "sh: ended with status 4");
+    CHECK_STR(reply_why(&h.reply), "sh: ended with status 4");
     buf_char(&h.reply.detail, '\0');
     first = h.reply.detail.data;
     CHECK(strncmp(first, "line 30\n", 8) == 0);
@@ -338,7 +338,7 @@ PAWL_TEST(test_a_checked_command_fails_with_the_end_of_its_stderr)
     CHECK(!h.reply.untouched);
     CHECK_INT(hand_over(&h, pawl_effect_command, "{\"check\":true,\"run\":[\"sh\",\"-c\",\"printf '\\\\377\\\\000x' >&2; kill -9 $$\"]}"),
               PAWL_EFFECT);
-    CHECK_STR(h.reply.err.text, "sh: ended by signal 9");
+    CHECK_STR(reply_why(&h.reply), "sh: ended by signal 9");
     CHECK_BYTES(h.reply.detail.data, h.reply.detail.size, "??x", 3);
     CHECK_INT(hand_over(&h, pawl_effect_command, "{\"check\":true,\"run\":[\"sh\",\"-c\",\"echo fine\"]}"), PAWL_OK);
     CHECK_STR(said(&h, "/stdout"), "fine\n");

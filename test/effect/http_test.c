@@ -42,10 +42,10 @@ static pawl_code get(world *w, const char *path, const char *more)
 /* What an error's text says behind `METHOD http://127.0.0.1:PORT: `. */
 static const char *behind(const world *w)
 {
-    const char *at = strstr(w->h.reply.err.text, "127.0.0.1:");
+    const char *at = strstr(reply_why(&w->h.reply), "127.0.0.1:");
 
     at = at != NULL ? strchr(at + 10, ':') : NULL;
-    return at != NULL ? at + 2 : w->h.reply.err.text;
+    return at != NULL ? at + 2 : reply_why(&w->h.reply);
 }
 
 /* ---- answers --------------------------------------------------------------------------------------- */
@@ -257,9 +257,9 @@ PAWL_TEST(test_X1_wrong_arguments_are_named_and_nothing_is_sent)
         if (rc == PAWL_CORRUPT)
             continue;           /* NUL in a key is refused before it gets here */
         CHECK_INT(rc, PAWL_INVALID);
-        CHECK_STR(h.reply.err.text, wrong[i].text);
+        CHECK_STR(reply_why(&h.reply), wrong[i].text);
         CHECK(h.reply.untouched);
-        CHECK(strstr(h.reply.err.text, "secret") == NULL);
+        CHECK(strstr(reply_why(&h.reply), "secret") == NULL);
     }
     hand_free(&h);
 }
@@ -405,7 +405,7 @@ PAWL_TEST(test_a_connection_that_fails_is_transient)
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         CHECK_INT(get(&w, broken[i], ""), PAWL_TRANSIENT);
         CHECK(!w.h.reply.untouched);
-        CHECK(w.h.reply.err.text[0] != '\0');
+        CHECK(reply_why(&w.h.reply)[0] != '\0');
     }
     port = w.s.port;
     server_stop(&w.s);
@@ -716,7 +716,7 @@ static int act_without(void)
 
     hand_init(&h);
     ok = hand_over(&h, pawl_effect_http, "{\"url\":\"http://127.0.0.1:1/\"}") == PAWL_INVALID && h.reply.untouched &&
-         strcmp(h.reply.err.text, "GET http://127.0.0.1:1: there is no libcurl; install the package libcurl4") == 0;
+         strcmp(reply_why(&h.reply), "GET http://127.0.0.1:1: there is no libcurl; install the package libcurl4") == 0;
     hand_free(&h);
     return ok ? 0 : 1;
 }

@@ -131,7 +131,7 @@ PAWL_TEST(test_a_program_that_is_not_there_is_told_later_too)
     late_begin(&l, pawl_effect_command, "{\"run\":[\"no-such-program-here\"]}");
     CHECK_INT(late_end(&l), PAWL_INVALID);
     CHECK(l.h.reply.untouched);
-    CHECK_STR(l.h.reply.err.text, "no-such-program-here: there is no such program in PATH");
+    CHECK_STR(reply_why(&l.h.reply), "no-such-program-here: there is no such program in PATH");
     hand_free(&l.h);
 }
 
@@ -168,7 +168,7 @@ PAWL_TEST(test_X1_a_request_is_not_sent_again_on_another_kept_connection)
         asked = count_of(&s, &s.requests);
         late_begin(&l, pawl_effect_http, nothing);
         CHECK_INT(late_end(&l), PAWL_TRANSIENT);
-        CHECK(strstr(l.h.reply.err.text, "its connection closed under the request, which may have arrived") != NULL);
+        CHECK(strstr(reply_why(&l.h.reply), "its connection closed under the request, which may have arrived") != NULL);
         CHECK(!l.h.reply.untouched);
         hand_free(&l.h);
         CHECK_INT(count_of(&s, &s.requests), asked + 1);

@@ -113,8 +113,8 @@ static inline pawl_code ask_of(world *w, const char *args, pawl_handler_fn *fn, 
         CHECK((w->h.value = value_parse(&w->h.mem, w->h.reply.text.data, w->h.reply.text.size, "reply", &err)) != NULL);
         no_key_in(w->h.reply.text.data, w->h.reply.text.size);
     } else {
-        CHECK_INT(w->h.rc, w->h.reply.err.code);
-        no_key_in(w->h.reply.err.text, strlen(w->h.reply.err.text));
+        CHECK(w->h.reply.why != NULL);
+        no_key_in(reply_why(&w->h.reply), strlen(reply_why(&w->h.reply)));
     }
     if (w->h.reply.detail.size > 0)
         no_key_in(w->h.reply.detail.data, w->h.reply.detail.size);
@@ -138,7 +138,7 @@ static inline void says(world *w, int status, const char *head, const char *body
 
 static inline const char *text_of(const world *w)
 {
-    return w->h.reply.err.text;
+    return reply_why(&w->h.reply);
 }
 
 /* All that was said of one kind, put together: the texts of their member `name`. */

@@ -323,7 +323,7 @@ PAWL_TEST(test_P1_what_ends_in_the_sandbox_is_called_by_its_name)
     hand_init(&h);
     before = open_fds();
     CHECK_INT(hand_over(&h, in_plan, "{\"run\":[\"false\"],\"check\":true}"), PAWL_EFFECT);
-    CHECK_STR(h.reply.err.text, "false: ended with status 1");
+    CHECK_STR(reply_why(&h.reply), "false: ended with status 1");
     CHECK_INT(hand_over(&h, in_plan, "{\"run\":[\"/pawl-no-such-program\"]}"), PAWL_OK);
     CHECK_INT(number(&h, "/status"), 127);
     CHECK(strstr(said(&h, "/stderr"), "/pawl-no-such-program: No such file") != NULL);

@@ -223,8 +223,8 @@ static pawl_code get(world *w, const char *host, const char *path, const char *c
 static void refused(world *w, pawl_code rc, const char *said_of_it)
 {
     CHECK_INT(rc, PAWL_EFFECT);
-    if (strstr(w->h.reply.err.text, ": its certificate is not to be trusted: ") == NULL || strstr(w->h.reply.err.text, said_of_it) == NULL)
-        CHECK_FAIL("\"%s\" does not say \"%s\"", w->h.reply.err.text, said_of_it);
+    if (strstr(reply_why(&w->h.reply), ": its certificate is not to be trusted: ") == NULL || strstr(reply_why(&w->h.reply), said_of_it) == NULL)
+        CHECK_FAIL("\"%s\" does not say \"%s\"", reply_why(&w->h.reply), said_of_it);
     CHECK(w->h.reply.untouched);
     CHECK_INT(tls_count(&w->s, &w->s.requests), 0);
 }
@@ -297,7 +297,7 @@ PAWL_TEST(test_X1_a_file_of_certificates_that_is_none_is_told)
 
     world_open(&w, "good");
     CHECK_INT(get(&w, "127.0.0.1", "/ok", "missing"), PAWL_INVALID);
-    CHECK(strstr(w.h.reply.err.text, "(\"ca\", or SSL_CERT_FILE) cannot be read") != NULL && w.h.reply.untouched);
+    CHECK(strstr(reply_why(&w.h.reply), "(\"ca\", or SSL_CERT_FILE) cannot be read") != NULL && w.h.reply.untouched);
     CHECK_INT(get(&w, "127.0.0.1", "/ok", "key"), PAWL_INVALID);        /* a file, and no certificate in it */
     CHECK_INT(hand_over(&w.h, pawl_effect_http, "{\"url\":\"https://127.0.0.1:1/\",\"ca\":7}"), PAWL_INVALID);
     CHECK_INT(tls_count(&w.s, &w.s.requests), 0);
@@ -312,7 +312,7 @@ PAWL_TEST(test_tls_no_redirect_leads_out_of_it)
 
     world_open(&w, "good");
     CHECK_INT(get(&w, "127.0.0.1", "/to-http", "ca"), PAWL_EFFECT);
-    CHECK(strstr(w.h.reply.err.text, "redirects to http, where all may read it") != NULL);
+    CHECK(strstr(reply_why(&w.h.reply), "redirects to http, where all may read it") != NULL);
     CHECK_INT(asked_of(&w.plain), 0);
     CHECK_INT(get(&w, "127.0.0.1", "/to-https", "ca"), PAWL_OK);
     CHECK_INT(tls_count(&w.s, &w.s.requests), 3);
@@ -329,7 +329,7 @@ PAWL_TEST(test_tls_connections_are_kept)
     CHECK_INT(tls_count(&w.s, &w.s.requests), 15);
     CHECK_INT(tls_count(&w.s, &w.s.connections), 1);
     CHECK_INT(get(&w, "127.0.0.1", "/nothing", "ca"), PAWL_TRANSIENT);
-    CHECK(strstr(w.h.reply.err.text, "which may have arrived") != NULL && !w.h.reply.untouched);
+    CHECK(strstr(reply_why(&w.h.reply), "which may have arrived") != NULL && !w.h.reply.untouched);
     CHECK_INT(tls_count(&w.s, &w.s.requests), 16);
     CHECK_INT(tls_count(&w.s, &w.s.connections), 1);
     world_close(&w);

@@ -328,7 +328,7 @@ static void without(void)
     kit_open(&k);
     CHECK_INT(sandbox_try(SANDBOX_WORKSPACE, NULL), SANDBOX_MISSING);
     CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >a\"}"), PAWL_DENIED);
-    CHECK_STR(k.h.reply.err.text, "do: its commands run in a sandbox, and bwrap is not here: install bubblewrap, or let commands run without one "
+    CHECK_STR(reply_why(&k.h.reply), "do: its commands run in a sandbox, and bwrap is not here: install bubblewrap, or let commands run without one "
               "(PAWL_SANDBOX=preferred)");
     CHECK_INT(names_in(&k, "."), 0);
     kit_needs(&k, PAWL_SANDBOX_PREFERRED);
@@ -339,7 +339,7 @@ static void without(void)
     CHECK(said(&k.h, "/note") == NULL);
     k.h.job.mode = "plan";
     CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >a\"}"), PAWL_DENIED);
-    CHECK_STR(k.h.reply.err.text, "in plan mode a command runs in a sandbox that can only read, and bwrap is not here: install bubblewrap");
+    CHECK_STR(reply_why(&k.h.reply), "in plan mode a command runs in a sandbox that can only read, and bwrap is not here: install bubblewrap");
     command_add(&k, "looks", PAWL_READ, "echo x >made");
     CHECK_INT(use(&k, "looks", "{\"a\":1}"), PAWL_DENIED);
     CHECK_INT(names_in(&k, "."), 0);
@@ -580,7 +580,7 @@ PAWL_TEST(test_P1_programs_in_plan_mode)
     command_add(&k, "writes", PAWL_EXEC, "echo x >made");
     k.h.job.mode = "plan";
     CHECK_INT(use(&k, "writes", "{\"a\":1}"), PAWL_DENIED);
-    CHECK_STR(k.h.reply.err.text, "writes requires Default mode; current mode is Plan.");
+    CHECK_STR(reply_why(&k.h.reply), "writes requires Default mode; current mode is Plan.");
     if (sandbox_try(SANDBOX_READ_ONLY, NULL) == SANDBOX_WORKS)
         GIVES(&k, "looks", "{\"a\":1}", "looked\n");
     else

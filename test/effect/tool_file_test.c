@@ -550,7 +550,7 @@ PAWL_TEST(test_X3_a_link_swapped_in_leads_nowhere)
         if (!held) {
             atomic_store(&s.end, true);
             pthread_join(thread, NULL);
-            CHECK_FAIL("%s %s: %s", in[0], in[1], k.h.rc == PAWL_OK ? content(&k) : k.h.reply.err.text);
+            CHECK_FAIL("%s %s: %s", in[0], in[1], k.h.rc == PAWL_OK ? content(&k) : reply_why(&k.h.reply));
         }
         arena_reset(&k.h.mem);
     }
@@ -579,7 +579,7 @@ PAWL_TEST(test_P1_plan_mode_writes_nothing)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         CHECK_INT(use(&k, calls[i][0], calls[i][1]), PAWL_DENIED);
         snprintf(text, sizeof text, "%s requires Default mode; current mode is Plan.", calls[i][0]);
-        CHECK_STR(k.h.reply.err.text, text);
+        CHECK_STR(reply_why(&k.h.reply), text);
         CHECK(k.h.reply.untouched);
     }
     GIVES(&k, "read_file", "{\"file_path\":\"a\"}", "     1\tone\n");

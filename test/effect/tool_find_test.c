@@ -312,7 +312,7 @@ PAWL_TEST(test_E10_grep_and_glob_stop_when_they_are_canceled)
     k.h.job.deadline_ms = 1;        /* long ago */
     for (size_t i = 0; i < 3; i++) {
         CHECK_INT(use(&k, calls[i][0], calls[i][1]), PAWL_TIMEOUT);
-        CHECK(strncmp(k.h.reply.err.text, "Tool execution timed out", 24) == 0);
+        CHECK(strncmp(reply_why(&k.h.reply), "Tool execution timed out", 24) == 0);
     }
     kit_close(&k);
 }

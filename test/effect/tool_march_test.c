@@ -40,7 +40,7 @@ static bool refused(kit *k, const call_case *c, size_t n, const char *reply)
     if (k->h.rc == PAWL_OK && reply != NULL)
         CHECK_BYTES(k->h.reply.text.data, k->h.reply.text.size, reply, strlen(reply));
     else if (k->h.rc != PAWL_OK && (k->h.rc != PAWL_NOMEM || !fired))
-        CHECK_FAIL("%s %s, allocation %zu: %s: %s", c->tool, c->input, n, pawl_code_name(k->h.rc), k->h.reply.err.text);
+        CHECK_FAIL("%s %s, allocation %zu: %s: %s", c->tool, c->input, n, pawl_code_name(k->h.rc), reply_why(&k->h.reply));
     CHECK(fired || k->h.rc == PAWL_OK);
     CHECK_INT(names_in(k, "."), 3);
     HOLDS(k, "image", "GIF89a");

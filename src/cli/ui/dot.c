@@ -42,7 +42,7 @@ pawl_code dot_svg(const char *text, buf *svg, pawl_err *err)
         buf_text(svg, pawl_value_string(pawl_value_get(out, "stdout")) != NULL ? pawl_value_string(pawl_value_get(out, "stdout")) : "");
         rc = svg->failed ? PAWL_NOMEM : PAWL_OK;
     } else if (rc == PAWL_EFFECT) {
-        fail(err, PAWL_EFFECT, "%s: %.*s", reply.err.text, (int)line_of(&reply.detail), reply.detail.data != NULL ? reply.detail.data : "");
+        fail(err, PAWL_EFFECT, "%s: %.*s", reply_why(&reply), (int)line_of(&reply.detail), reply.detail.data != NULL ? reply.detail.data : "");
     } else {
         rc = fail(err, PAWL_GONE, "SVG is made by the program dot, which is not installed: apt-get install graphviz; or --format dot, mermaid or text");
     }

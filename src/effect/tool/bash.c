@@ -359,9 +359,9 @@ pawl_code tool_command(tool_call *c)
     if (rc == PAWL_OK) {
         rc = program_ended(c, value_parse(&c->mem, reply.text.data, reply.text.size, "reply", NULL));
     } else if (rc == PAWL_CANCELED || rc == PAWL_UNKNOWN || rc == PAWL_NOMEM) {
-        rc = pawl_reply_fail(c->r, rc, "%s", reply.err.text);
+        rc = pawl_reply_fail(c->r, rc, "%s", reply_why(&reply));
     } else {
-        rc = tool_error(c, rc == PAWL_TIMEOUT ? "Tool execution timed out: %s" : "IO error: %s", reply.err.text);
+        rc = tool_error(c, rc == PAWL_TIMEOUT ? "Tool execution timed out: %s" : "IO error: %s", reply_why(&reply));
     }
     reply_free(&reply);
     return rc;

@@ -108,6 +108,7 @@ struct outbox_entry {
     pawl_engine *e;
     cached_run *run;            /* NULL: ENTRY_STRAY */
     const handler *h;           /* NULL: none in this engine, or it is a spawn */
+    size_t bytes;               /* of its block, where its first texts are, too */
     arena mem;
     void *copied;               /* the block of arguments that were in the state; NULL: there is none */
     size_t copied_bytes;

@@ -29,13 +29,21 @@ static void beat(const pawl_job *job)
 
 /* ---- made -------------------------------------------------------------------------------------------------------- */
 
+/* There may be very many entries: one block each, as large as what is known at the beginning. */
+static size_t texts_bytes(const char *id, const char *effect, const pawl_value *args)
+{
+    return 4 * ALIGN + strlen(id) + 1 + (effect != NULL ? strlen(effect) + 1 : 0) + (args != NULL ? value_block_bytes(args) : 0);
+}
+
 static outbox_entry *entry_alloc(pawl_engine *e, const char *id, const char *effect, const pawl_value *args)
 {
-    outbox_entry *entry = mem_new(&e->alloc, sizeof *entry);
+    const size_t room = texts_bytes(id, effect, args);
+    outbox_entry *entry = mem_new(&e->alloc, sizeof *entry + room);
 
     if (entry == NULL)
         return NULL;
-    arena_init(&entry->mem, &e->alloc, 512);
+    entry->bytes = sizeof *entry + room;
+    arena_init_in(&entry->mem, &e->alloc, entry + 1, room);
     reply_init(&entry->reply, &e->alloc);
     buf_init(&entry->cost.usage, &e->alloc);
     buf_init(&entry->output, &e->alloc);

@@ -21,7 +21,7 @@ void entry_free(pawl_engine *e, outbox_entry *entry)
     args_drop(entry);
     entry_rules_drop(e, entry);
     arena_free(&entry->mem);
-    mem_free(&e->alloc, entry, sizeof *entry);
+    mem_free(&e->alloc, entry, entry->bytes);
 }
 
 void entry_remove(pawl_engine *e, outbox_entry *entry)

@@ -6,6 +6,7 @@
 #include "kernel/compensation.h"
 #include "kernel/machine.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct resolving {              /* the original command of the entry, in the entry's memory */
@@ -37,8 +38,7 @@ bool resolve_begin(pawl_engine *e, outbox_entry *entry)
     if (was == NULL || args_copy(e, entry, NULL) != PAWL_OK)
         return false;
     *was = (struct resolving){ entry->h, entry->job.effect, entry->job.args, entry->limits, entry->job.attempt, "" };
-    memcpy(was->known, entry->reply.err.text, sizeof was->known);
-    was->known[sizeof was->known - 1] = '\0';
+    snprintf(was->known, sizeof was->known, "%s", reply_why(&entry->reply));
     if ((args = question(entry, was)) == NULL)
         return false;
     limits = entry->run != NULL ? machine_limits(entry->run->m, entry->limits.on_unknown) : NULL;

@@ -231,12 +231,12 @@ static bool index_agrees(pawl_engine *e, cached_run *r)
 
 /* ---- what one step did --------------------------------------------------------------------------------------- */
 
-/* Opens a wait or a timer; ends a wait; makes a command; the outbox is to be compared with all open commands. */
-enum { OPENS = 1, ENDS = 2, MAKES = 4, MOVES = 8 };
+/* Opens a wait or a timer; ends a wait; makes a command; the outbox is to be compared with all open commands; changes rights. */
+enum { OPENS = 1, ENDS = 2, MAKES = 4, MOVES = 8, UPDATES = 16 };
 static const uint8_t item_does[ITEM_KINDS] = {
     [ITEM_CALL] = MAKES, [ITEM_SPAWN] = MAKES, [ITEM_SLEEP] = OPENS, [ITEM_ASK] = OPENS, [ITEM_DOUBT] = OPENS | MOVES,
-    [ITEM_RECEIPT] = ENDS, [ITEM_ANSWER] = ENDS | MOVES, [ITEM_DROP] = ENDS | MOVES,
-    [ITEM_SELECT] = MOVES, [ITEM_CANCEL] = MOVES, [ITEM_VISIT] = MOVES, [ITEM_UNWIND] = MOVES,
+    [ITEM_RECEIPT] = ENDS, [ITEM_ANSWER] = ENDS | MOVES | UPDATES, [ITEM_DROP] = ENDS | MOVES,
+    [ITEM_SELECT] = MOVES, [ITEM_CANCEL] = MOVES, [ITEM_VISIT] = MOVES, [ITEM_UNWIND] = MOVES, [ITEM_UPDATE] = UPDATES,
 };
 
 static pawl_code item_opened(pawl_engine *e, cached_run *r, const item *it)
@@ -306,15 +306,15 @@ static pawl_code items_made(pawl_engine *e, cached_run *r, const item *items)
 }
 
 /* What other runs are to know before this step is stored. */
-static pawl_code children_told(pawl_engine *e, cached_run *r, bool makes)
+static pawl_code children_told(pawl_engine *e, cached_run *r, unsigned does)
 {
     pawl_code rc = PAWL_OK;
 
-    if (r->outbox.count > 0 && (makes || r->commands_moved))
+    if (r->outbox.count > 0 && ((does & MAKES) != 0 || r->commands_moved))
         rc = tells_before_commit(e, r);
     if (rc == PAWL_OK && r->outbox.count > 0 && r->commands_moved)
         rc = children_cancel_dropped(e, r);
-    return rc == PAWL_OK ? rights_before_commit(e, r) : rc;
+    return rc == PAWL_OK && (does & UPDATES) != 0 ? rights_before_commit(e, r) : rc;
 }
 
 pawl_code wait_index_step(pawl_engine *e, cached_run *r)
@@ -327,7 +327,7 @@ pawl_code wait_index_step(pawl_engine *e, cached_run *r)
         does |= item_does[it->kind];
     r->commands_moved = r->commands_moved || (does & MOVES) != 0;
     r->only_naps = r->only_naps && (does & MAKES) == 0;
-    if (children_told(e, r, (does & MAKES) != 0) != PAWL_OK)
+    if (children_told(e, r, does) != PAWL_OK)
         return PAWL_IO;
     if ((does & MAKES) != 0 && items_made(e, r, entry->items) != PAWL_OK)
         return PAWL_NOMEM;

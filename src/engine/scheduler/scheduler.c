@@ -538,6 +538,8 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
 
 typedef struct family { run_batch *c; int64_t wake_ms; bool fresh; } family;
 
+static bool is_full(const family *f) { return f->c->n + f->c->nsome == RUNS_MAX; }
+
 /* Adds a child to the batch when it is due, or when it was not tried since the last handler was added. */
 static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err *err)
 {
@@ -549,7 +551,7 @@ static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err
 
     if (r == NULL)
         return PAWL_NOMEM;
-    if (r->pass != PASS_OUT || f->c->n + f->c->nsome == RUNS_MAX)
+    if (r->pass != PASS_OUT || is_full(f))
         return PAWL_OK;
     if (r->fence != 0 && r->st != NULL) {       /* claimed already: attempts of the child run */
         pass_move(r, PASS_IN);
@@ -581,13 +583,14 @@ static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err
     return PAWL_OK;
 }
 
+/* Looks at no more children than the batch takes: there may be very many, and one batch after another is made. */
 static pawl_code children_join(pawl_engine *e, family *f, const cached_run *r, pawl_err *err)
 {
     static const entry_state started[] = { ENTRY_CHILD_STARTED, ENTRY_CHILD_RELEASED };
     pawl_code rc = PAWL_OK;
 
     for (size_t i = 0; i < sizeof started / sizeof *started; i++)
-        for (const outbox_entry *entry = outbox_first(&r->outbox, started[i]); entry != NULL && rc == PAWL_OK; entry = entry_next(entry)) {
+        for (const outbox_entry *entry = outbox_first(&r->outbox, started[i]); entry != NULL && rc == PAWL_OK && !is_full(f); entry = entry_next(entry)) {
             const cached_run *child = cached_run_find(e, entry_child(entry));
 
             rc = child_joins(e, f, entry_child(entry), err);
