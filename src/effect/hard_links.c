@@ -31,6 +31,7 @@ typedef struct denied_search {
     denied_files *out;
     denied_top *tops;           /* these are looked for instead of files; NULL: not */
     size_t ntops;
+    unsigned within;            /* folders around, that are only denied to edit */
     const char **places;        /* from which it searches; none lies in another */
     size_t nplaces, places_cap, seen;
     char path[PATH_MAX];
@@ -70,18 +71,22 @@ static bool place_note(void *ctx, const char *path)
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
 
-static void top_note(denied_search *s, bool folder)
+/* What is denied at s->path: true, if to read. */
+static bool top_note(denied_search *s)
 {
+    const file_use u = { .tool = "Read", .cls = PAWL_READ, .time_ms = s->u->time_ms };
+    const bool read = file_rule_denies(s->p, &u, s->path) != NULL;
     char real[PATH_MAX];
 
+    if (!read && s->within > 0)
+        return false;
     if (s->ntops == DENIED_TOPS_MAX) {
         s->out->cut = true;
-        return;
+    } else if (realpath(s->path, real) != NULL) {
+        s->tops[s->ntops] = (denied_top){ arena_text(s->mem, real), read };
+        s->ntops += s->tops[s->ntops].path != NULL;
     }
-    if (realpath(s->path, real) == NULL)
-        return;
-    s->tops[s->ntops] = (denied_top){ arena_text(s->mem, real), folder };
-    s->ntops += s->tops[s->ntops].path != NULL;
+    return read;
 }
 
 /* Also a file that has one name now: it may get another until the result is used. */
@@ -91,7 +96,7 @@ static void file_note(denied_search *s, const struct stat *st)
     void *all = d->all;
 
     if (s->tops != NULL && S_ISREG(st->st_mode)) {
-        top_note(s, false);
+        (void)top_note(s);
         return;
     }
     if (!S_ISREG(st->st_mode) || !arena_room(s->mem, &all, &d->cap, d->n, sizeof *d->all))
@@ -113,6 +118,7 @@ static void folder_search(denied_search *s, int fd, size_t size, unsigned depth)
 static void name_look(denied_search *s, int dir, const struct dirent *e, size_t size, unsigned depth)
 {
     const size_t n = strlen(e->d_name);
+    bool within = false;
     struct stat st;
     int fd;
 
@@ -133,12 +139,17 @@ static void name_look(denied_search *s, int dir, const struct dirent *e, size_t 
         file_note(s, &st);
     if (!S_ISDIR(st.st_mode))
         return;
-    if (s->tops != NULL && file_rule_denies(s->p, s->u, s->path) != NULL)
-        top_note(s, true);      /* and all that lies in it */
-    else if (depth == FOLDERS_DEEP)
+    if (s->tops != NULL && file_rule_denies(s->p, s->u, s->path) != NULL) {
+        if (top_note(s))
+            return;             /* and all that lies in it */
+        within = true;
+    }
+    s->within += within;
+    if (depth == FOLDERS_DEEP)
         s->out->cut = true;
     else if ((fd = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
         folder_search(s, fd, size + 1 + n, depth + 1);
+    s->within -= within;
 }
 
 /* Takes `fd`. A folder that cannot be read by us cannot be linked from by us either. */
@@ -161,6 +172,7 @@ static void folder_search(denied_search *s, int fd, size_t size, unsigned depth)
 static void place_search(denied_search *s, const char *path)
 {
     const size_t n = strcmp(path, "/") == 0 ? 0 : strlen(path);
+    bool within = false;
     struct stat st;
     int fd;
 
@@ -170,10 +182,17 @@ static void place_search(denied_search *s, const char *path)
     s->path[n] = '\0';
     if (S_ISREG(st.st_mode) && file_rule_denies(s->p, s->u, path) != NULL)
         file_note(s, &st);
-    else if (s->tops != NULL && S_ISDIR(st.st_mode) && file_rule_denies(s->p, s->u, path) != NULL)
-        top_note(s, true);
-    else if (S_ISDIR(st.st_mode) && (fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0)
+    if (!S_ISDIR(st.st_mode))
+        return;
+    if (s->tops != NULL && file_rule_denies(s->p, s->u, path) != NULL) {
+        if (top_note(s))
+            return;
+        within = true;
+    }
+    s->within += within;
+    if ((fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0)
         folder_search(s, fd, n, 1);
+    s->within -= within;
 }
 
 static int by_inode(const void *a, const void *b)

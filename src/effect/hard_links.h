@@ -24,7 +24,10 @@ bool denied_files_cut(const denied_files *d);
 
 /* The outermost files and folders that a deny rule fits, without links: what a sandbox keeps from a command. *cut: there are more than DENIED_TOPS_MAX, or
  * not all could be looked at. In `mem`; NULL: no memory. */
-typedef struct denied_top { const char *path; bool folder; } denied_top;
+typedef struct denied_top {
+    const char *path;
+    bool read;                  /* it is denied to read, not only to edit; such ones are also told inside a folder that is only denied to edit */
+} denied_top;
 const denied_top *denied_tops_find(arena *mem, const pawl_policy *p, const file_use *u, denied_stop_fn *stop, void *ctx, size_t *n, bool *cut);
 
 /* The links in the paths of the rules themselves: a rule about /var/run/key is also about /run/key, where /var/run is a link to /run. */

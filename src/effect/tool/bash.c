@@ -25,9 +25,9 @@ static bool stop_looking(void *ctx)
 }
 
 /* What rules deny, among the files that are there: a program may open them by any name, so that no reading of the command finds all. */
-static const denied_top *denied_of(tool_call *c, const char *tool, pawl_permission cls, size_t *n)
+static const denied_top *denied_of(tool_call *c, size_t *n)
 {
-    const file_use u = { .tool = tool, .cls = cls, .time_ms = epoch_ms() };
+    const file_use u = { .tool = "Edit", .cls = PAWL_EDIT, .time_ms = epoch_ms() };     /* what may not be read may not be edited either */
     const denied_top *out;
     bool cut;
 
@@ -59,19 +59,20 @@ static void read_only_add(sandbox_folder *out, sandbox_ask *ask, size_t nroots, 
 /* The workspace, its further folders that exist, and what may not be edited in them; *covered: what may not be read. */
 static bool folders_of(tool_call *c, const roots *r, sandbox_ask *ask)
 {
-    size_t nread, nedit;
-    const denied_top *reads = denied_of(c, "Read", PAWL_READ, &nread), *edits = denied_of(c, "Edit", PAWL_EDIT, &nedit);
-    sandbox_folder *out = arena_get(&c->mem, (r->n + nedit + 1) * sizeof *out);
-    const char **covered = arena_get(&c->mem, (nread + 1) * sizeof *covered);
+    size_t n;
+    const denied_top *tops = denied_of(c, &n);
+    sandbox_folder *out = arena_get(&c->mem, (r->n + n + 1) * sizeof *out);
+    const char **covered = arena_get(&c->mem, (n + 1) * sizeof *covered);
 
-    if (reads == NULL || edits == NULL || out == NULL || covered == NULL)
+    if (tops == NULL || out == NULL || covered == NULL)
         return false;
     for (ask->n = 0; ask->n < r->n; ask->n++)
         out[ask->n] = (sandbox_folder){ r->all[ask->n].real, r->all[ask->n].read_only };
-    for (size_t i = 0; i < nedit; i++)
-        read_only_add(out, ask, r->n, edits[i].path);
-    for (ask->ncovered = 0; ask->ncovered < nread; ask->ncovered++)
-        covered[ask->ncovered] = reads[ask->ncovered].path;
+    for (size_t i = 0; i < n; i++)
+        if (tops[i].read)
+            covered[ask->ncovered++] = tops[i].path;
+        else
+            read_only_add(out, ask, r->n, tops[i].path);
     ask->folders = out;
     ask->covered = covered;
     return true;
