@@ -92,6 +92,8 @@ void tail_refresh(sqlite_store *s)
     if (watermark != s->watermark) {
         tail_clear(s);
         s->watermark = s->tail_lsn = watermark;
+        if (s->rc == SQLITE_OK && sql_number(s, sql_use(s, SQL_NEWEST_LSN)) < watermark)
+            sql_set_error(s, PAWL_CORRUPT, "%s: its watermark is above its newest row: it was changed; restore a backup", s->path);
     }
     q = sql_use(s, SQL_TAIL);
     sql_int(q, 1, s->tail_lsn);
