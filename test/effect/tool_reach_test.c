@@ -136,7 +136,6 @@ PAWL_TEST(test_P9_no_tool_enters_the_folders_of_pawl)
     CHECK_INT(use(&k, "grep", "{\"pattern\":\"needle\",\"output_mode\":\"files\"}"), PAWL_OK);
     CHECK_STR(content(&k), "conf/other\n");
     CHECK(realpath(at(&k, ".local/state/pawl/p-1"), real) != NULL);
-    CHECK_INT(rename(at(&k, "conf/other"), at(&k, "other")), 0);
     snprintf(k.work, sizeof k.work, "%.79s", real);      /* a workspace in one of them */
     CHECK_INT(use(&k, "read_file", "{\"file_path\":\"pawl.db\"}"), PAWL_OK);
     CHECK(is_error(&k));
@@ -268,6 +267,10 @@ PAWL_TEST(test_P9_a_command_of_a_model_cannot_take_its_mark_off)
     CHECK(!spawn_is_confined());
     kit_open(&k);
     self_copy(&k);
+    if (strstr(bash(&k, ways[0]), "AddressSanitizer") != NULL) {
+        kit_close(&k);
+        check_skip("AddressSanitizer wants more memory than a command may have");
+    }
     for (size_t m = 0; m < 3; m++) {
         k.more = modes[m];
         if (m == 2)
