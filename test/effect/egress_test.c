@@ -99,7 +99,8 @@ PAWL_TEST(test_P13_a_tunnel_is_of_the_host_that_it_was_asked_for)
 
 /* ---- from the sandbox -------------------------------------------------------------------------------------------- */
 
-typedef struct server { int fd; unsigned port, visits; char text[4096]; pthread_t thread; } server;
+/* `visits` and `text`: under the lock. */
+typedef struct server { int fd; unsigned port, visits; char text[4096]; pthread_t thread; pthread_mutex_t lock; } server;
 
 static void *server_run(void *arg)
 {
@@ -108,10 +109,14 @@ static void *server_run(void *arg)
     int fd;
 
     while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
-        const ssize_t n = recv(fd, s->text, sizeof s->text - 1, 0);
+        char text[sizeof s->text] = "";
+        const ssize_t n = recv(fd, text, sizeof text - 1, 0);
 
-        s->text[n > 0 ? n : 0] = '\0';
+        text[n > 0 ? n : 0] = '\0';
+        pthread_mutex_lock(&s->lock);
+        memcpy(s->text, text, sizeof text);
         s->visits++;
+        pthread_mutex_unlock(&s->lock);
         (void)!send(fd, reply, sizeof reply - 1, MSG_NOSIGNAL);
         close(fd);
     }
@@ -124,6 +129,7 @@ static void server_begin(server *s)
     socklen_t size = sizeof at;
 
     *s = (server){ .visits = 0 };
+    pthread_mutex_init(&s->lock, NULL);
     CHECK((s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) >= 0);
     CHECK_INT(bind(s->fd, (const struct sockaddr *)&at, sizeof at), 0);
     CHECK_INT(listen(s->fd, 16), 0);
@@ -132,11 +138,23 @@ static void server_begin(server *s)
     CHECK_INT(pthread_create(&s->thread, NULL, server_run, s), 0);
 }
 
+static unsigned visits(server *s, char text[4096])
+{
+    unsigned n;
+
+    pthread_mutex_lock(&s->lock);
+    n = s->visits;
+    memcpy(text, s->text, sizeof s->text);
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
 static void server_end(server *s)
 {
     shutdown(s->fd, SHUT_RDWR);
     pthread_join(s->thread, NULL);
     close(s->fd);
+    pthread_mutex_destroy(&s->lock);
 }
 
 static pawl_policy *rules(const char *text)
@@ -162,7 +180,7 @@ static void asks(kit *k, const char *request)
 
 PAWL_TEST(test_P13_a_rule_opens_the_way_to_one_host_and_port)
 {
-    char text[200], request[300];
+    char text[200], request[300], got[4096];
     pawl_policy *p;
     server s, other;
     kit k;
@@ -178,23 +196,23 @@ PAWL_TEST(test_P13_a_rule_opens_the_way_to_one_host_and_port)
     snprintf(request, sizeof request, "GET http://127.0.0.1:%u/x HTTP/1.1\\\\r\\\\nHost: 127.0.0.1:%u\\\\r\\\\n\\\\r\\\\n", s.port, s.port);
     asks(&k, request);
     CHECK(strstr(content(&k), "hello\n") != NULL);
-    CHECK_INT(s.visits, 1);
-    CHECK(strncmp(s.text, "GET /x HTTP/1.1\r\n", 17) == 0 && strstr(s.text, "\r\nConnection: close\r\n\r\n") != NULL);
+    CHECK_INT(visits(&s, got), 1);
+    CHECK(strncmp(got, "GET /x HTTP/1.1\r\n", 17) == 0 && strstr(got, "\r\nConnection: close\r\n\r\n") != NULL);
     snprintf(request, sizeof request, "CONNECT 127.0.0.1:%u HTTP/1.1\\\\r\\\\n\\\\r\\\\nGET /y HTTP/1.1\\\\r\\\\nHost: 127.0.0.1\\\\r\\\\n\\\\r\\\\n", s.port);
     asks(&k, request);
     CHECK(strstr(content(&k), "200 Connection established") != NULL && strstr(content(&k), "hello\n") != NULL);
-    CHECK_INT(s.visits, 2);
+    CHECK_INT(visits(&s, got), 2);
     /* another name inside of the tunnel, a pattern for a private address, another port */
     snprintf(request, sizeof request, "CONNECT 127.0.0.1:%u HTTP/1.1\\\\r\\\\n\\\\r\\\\nGET /y HTTP/1.1\\\\r\\\\nHost: other\\\\r\\\\n\\\\r\\\\n", s.port);
     asks(&k, request);
     CHECK(strstr(content(&k), "hello") == NULL);
-    CHECK_STR(s.visits >= 3 ? s.text : "", "");     /* it may have been connected to, but it got nothing */
+    CHECK_STR(visits(&s, got) >= 3 ? got : "", "");     /* it may have been connected to, but it got nothing */
     snprintf(request, sizeof request, "GET http://127.0.0.1:%u/ HTTP/1.1\\\\r\\\\nHost: 127.0.0.1:%u\\\\r\\\\n\\\\r\\\\n", other.port, other.port);
     asks(&k, request);
     CHECK(strstr(content(&k), "has to name it") != NULL);
     asks(&k, "CONNECT 127.0.0.1:1 HTTP/1.1\\\\r\\\\n\\\\r\\\\n");
     CHECK(strstr(content(&k), "no rule lets a command connect to it: allow Network(HOST:PORT)") != NULL);
-    CHECK_INT(other.visits, 0);
+    CHECK_INT(visits(&other, got), 0);
     /* past the proxy there is no way, and without a rule no proxy */
     snprintf(text, sizeof text, "{\"command\":\"exec 3<>/dev/tcp/127.0.0.1/%u\"}", s.port);
     CHECK_INT(use(&k, "bash", text), PAWL_OK);
