@@ -178,24 +178,43 @@ static void listed_put(sandbox_words *w, const char *option, const char *const *
         words_pair(w, option, paths[i]);
 }
 
-/* System folders, an empty home, and what is listed. */
+/* A link into /usr, as /bin is today, stays one: a mount costs more. */
+static void system_put(sandbox_words *w, const char *folder)
+{
+    char to[PATH_MAX];
+    const ssize_t n = readlink(folder, to, sizeof to - 1);
+
+    to[n > 0 ? n : 0] = '\0';
+    if (strncmp(to, "usr/", 4) != 0) {
+        words_pair(w, "--ro-bind-try", folder);
+        return;
+    }
+    words_put(w, "--symlink");
+    words_option(w, arena_text(w->mem, to), folder);
+}
+
+/* System folders, an empty home, and what is listed. Where nothing is written, the home is a folder of the root, which is read-only. */
 static void hidden_put(sandbox_words *w, const sandbox_ask *ask)
 {
     const pawl_sandbox *s = ask->hidden;
     const char *home = home_folder(w->mem);
 
     for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++)
-        words_pair(w, "--ro-bind-try", system_folders[i]);
+        system_put(w, system_folders[i]);
     for (size_t i = 0; i < sizeof system_secrets / sizeof *system_secrets; i++)
-        cover(w, system_secrets[i]);
+        if (access(system_secrets[i], R_OK) == 0)       /* else the command cannot read it either */
+            cover(w, system_secrets[i]);
     words_option(w, "--size", number(w->mem, sandbox_limit(s->scratch_bytes, PAWL_SANDBOX_SCRATCH_BYTES)));
     words_option(w, "--tmpfs", "/var/tmp");
-    if (home != NULL) {
+    if (home != NULL && !writes(ask))
+        words_option(w, "--dir", home);
+    if (home != NULL && writes(ask)) {
         words_option(w, "--size", number(w->mem, sandbox_limit(s->scratch_bytes, PAWL_SANDBOX_SCRATCH_BYTES)));
         words_option(w, "--tmpfs", home);
+    }
+    if (home != NULL)
         for (size_t i = 0; i < sizeof home_tools / sizeof *home_tools; i++)
             words_pair(w, "--ro-bind-try", joined(w->mem, home, home_tools[i]));
-    }
     listed_put(w, "--ro-bind-try", s->read);
     listed_put(w, writes(ask) ? "--bind-try" : "--ro-bind-try", s->write);
 }
