@@ -53,12 +53,13 @@ static bool true_path(const opened_file *o, char out[TOOL_PATH_BYTES])
     return snprintf(out + n, TOOL_PATH_BYTES - n, "/%s", o->name) < (int)(TOOL_PATH_BYTES - n);
 }
 
-/* Whether the file still has the name by which it was opened. */
+/* Whether the file still has the name by which it was opened, and as many names: one that was away for a moment is missing in o->st->st_nlink. */
 static bool still_named(const opened_file *o)
 {
     struct stat st;
 
-    return o->st == NULL || o->dir < 0 || (fstatat(o->dir, o->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && same_inode(&st, o->st));
+    return o->st == NULL || o->dir < 0 || (fstatat(o->dir, o->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && same_inode(&st, o->st) &&
+                                           (!S_ISREG(st.st_mode) || st.st_nlink == o->st->st_nlink));
 }
 
 /* Whether a path leads to the file, or where there is none to its folder: a file system may have several names for it, as one that knows no case does. */
