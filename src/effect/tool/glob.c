@@ -22,7 +22,7 @@ static bool take(void *ctx, const walked *w)
     globbing *g = ctx;
     void *all = g->all;
 
-    if (!pattern_fits(&g->p, w->path) || opened_hides(g->c, w->whole, -1, NULL))
+    if (!pattern_fits(&g->p, w->path) || opened_hides(g->c, w->whole, -1, -1, NULL))
         return true;
     if (g->n == KEPT_MAX) {
         g->full = true;

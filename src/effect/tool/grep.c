@@ -250,7 +250,7 @@ static bool take(void *ctx, const walked *w)
     if (fd < 0)
         return true;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !reach_forbids(g->c->reach, w->dir, w->name, &st) &&
-        !opened_hides(g->c, w->whole, fd, &st) && still_there(w, &st))
+        !opened_hides(g->c, w->whole, w->dir, fd, &st) && still_there(w, &st))
         on = search(g, fd, w->path);
     close(fd);
     return on;

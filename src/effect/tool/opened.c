@@ -4,13 +4,14 @@
  * written, and by where its links led then; a link may have been changed since. So the path is taken from the descriptor, deny rules are asked about it,
  * and where it is another than the one decided on, the decision is made again. Where /proc is missing, the path of the walk counts, which followed no link
  * unseen, and the name must still lead to the file. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE             /* syscall */
 #include "effect/resolve_links.h"
 #include "effect/tool/tool.h"
 #include "net/net.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static file_use use_of(const tool_call *c)
@@ -51,6 +52,20 @@ static bool true_path(const opened_file *o, char out[TOOL_PATH_BYTES])
     if (strcmp(o->name, ".") == 0)
         return true;
     return snprintf(out + n, TOOL_PATH_BYTES - n, "/%s", o->name) < (int)(TOOL_PATH_BYTES - n);
+}
+
+/* Waits for a change of the folder that is under way. A name that is being removed is first taken from the count of names of its file, and only then from
+ * the folder; the kernel reads a folder under the lock under which it does both. After this, a file that was counted without its name is seen to be
+ * deleted. */
+static void settle(int dir)
+{
+    const int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char entries[512];
+
+    if (fd < 0)
+        return;
+    (void)syscall(SYS_getdents64, fd, entries, sizeof entries);
+    close(fd);
 }
 
 /* Whether the file still has the name by which it was opened, and as many names: one that was away for a moment is missing in o->st->st_nlink. */
@@ -245,6 +260,8 @@ bool opened_allowed(tool_call *c, const opened_file *o, pawl_code *rc)
     }
     if (!names_allowed(c, o, rc))       /* before the path is taken: a name that was removed since is then noticed */
         return false;
+    if (o->fd >= 0 && o->st != NULL && S_ISREG(o->st->st_mode))
+        settle(o->dir);
     moved = true_path(o, real) && strcmp(real, o->path) != 0;
     if (!still_named(o) || (moved && !(leads_there(o, real) && leads_there(o, o->path))))
         return changed(c, o, rc);
@@ -254,7 +271,7 @@ bool opened_allowed(tool_call *c, const opened_file *o, pawl_code *rc)
 
 /* ---- what a search finds ------------------------------------------------------------------------------------------- */
 
-bool opened_hides(tool_call *c, const char *path, int fd, const struct stat *st)
+bool opened_hides(tool_call *c, const char *path, int dir, int fd, const struct stat *st)
 {
     const opened_file o = { .dir = -1, .fd = fd, .path = path, .st = st };
     char real[TOOL_PATH_BYTES];
@@ -264,6 +281,8 @@ bool opened_hides(tool_call *c, const char *path, int fd, const struct stat *st)
     if (c->job->policy == NULL)
         return false;
     hides = denied_name(c, path) != NULL || c->mem.failed || (fd >= 0 && links_look(c, st, &twin) != LINKS_FINE);
+    if (!hides && fd >= 0)
+        settle(dir);
     if (!hides && fd >= 0 && fd_path(fd, real) && strcmp(real, path) != 0)
         hides = !leads_there(&o, real) || !leads_there(&o, path) || denied_name(c, real) != NULL;
     c->hidden += hides;

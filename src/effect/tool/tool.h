@@ -132,8 +132,8 @@ typedef struct opened_file {         /* opened, or about to be written */
 } opened_file;
 /* Whether the tool may use it. False: the reply has the error. */
 bool opened_allowed(tool_call *c, const opened_file *o, pawl_code *rc);
-/* Whether a search leaves out what it found at this absolute path, and counts it. `fd`: -1 as long as it is not opened. */
-bool opened_hides(tool_call *c, const char *path, int fd, const struct stat *st);
+/* Whether a search leaves out what it found at this absolute path, and counts it. `fd`: -1 as long as it is not opened; `dir`: then its folder. */
+bool opened_hides(tool_call *c, const char *path, int dir, int fd, const struct stat *st);
 void opened_hidden_put(tool_call *c);   /* appends how many were left out, if any */
 bool fd_path(int fd, char out[TOOL_PATH_BYTES]);       /* the path of an open file or folder now; false: it is not to be had */
 

@@ -82,7 +82,7 @@ static void name_visit(walk_step *s, int fd, const char *name, size_t size, unsi
         const walked w = { .dir = fd, .name = name, .path = s->path + s->begin, .whole = s->path, .st = &st };
 
         s->w->done = !s->w->fn(s->w->ctx, &w);
-    } else if (S_ISDIR(st.st_mode) && !opened_hides(s->w->c, s->path, -1, NULL)) {
+    } else if (S_ISDIR(st.st_mode) && !opened_hides(s->w->c, s->path, -1, -1, NULL)) {
         if (depth == DEPTH_OF_FOLDERS)
             s->w->deep = true;
         else if ((next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
