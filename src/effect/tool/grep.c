@@ -228,15 +228,6 @@ static bool search(grep *g, int fd, const char *path)
     return !g->more && !g->nomem;
 }
 
-/* A name that was removed after the file was opened is missing in st->st_nlink: the file would then seem to have no other name (P8). */
-static bool still_there(const walked *w, const struct stat *st)
-{
-    struct stat now;
-
-    return fstatat(w->dir, w->name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
-           now.st_nlink == st->st_nlink;
-}
-
 static bool take(void *ctx, const walked *w)
 {
     grep *g = ctx;
@@ -250,7 +241,7 @@ static bool take(void *ctx, const walked *w)
     if (fd < 0)
         return true;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !reach_forbids(g->c->reach, w->dir, w->name, &st) &&
-        !opened_hides(g->c, w->whole, w->dir, fd, &st) && still_there(w, &st))
+        !opened_hides(g->c, w->whole, w->dir, fd, &st))
         on = search(g, fd, w->path);
     close(fd);
     return on;

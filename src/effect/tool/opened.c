@@ -68,13 +68,12 @@ static void settle(int dir)
     close(fd);
 }
 
-/* Whether the file still has the name by which it was opened, and as many names: one that was away for a moment is missing in o->st->st_nlink. */
+/* Whether the file still has the name by which it was opened. */
 static bool still_named(const opened_file *o)
 {
     struct stat st;
 
-    return o->st == NULL || o->dir < 0 || (fstatat(o->dir, o->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && same_inode(&st, o->st) &&
-                                           (!S_ISREG(st.st_mode) || st.st_nlink == o->st->st_nlink));
+    return o->st == NULL || o->dir < 0 || (fstatat(o->dir, o->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && same_inode(&st, o->st));
 }
 
 /* Whether a path leads to the file, or where there is none to its folder: a file system may have several names for it, as one that knows no case does. */
