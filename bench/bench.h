@@ -1,8 +1,8 @@
 /* bench.h - what a figure is, and the small tools with which one is measured.
  *
  * A figure is measured in rounds. Each round measures the thing itself and, in turns with it, something plain
- * beside it: the machine that runs this may be busy, so the ratio of the two says more than either. What is
- * told of all rounds is the median. */
+ * beside it: the machine that runs this may be busy, so the ratio of the two says more than either. The median of
+ * all rounds is printed. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -15,13 +15,13 @@ typedef struct reading {
     double value, base;         /* of the thing, and of what it is measured against; same unit */
 } reading;
 
-/* One round. False: it could not be measured, and that was told on stderr. */
+/* One round. False: it could not be measured; the reason is on stderr. */
 typedef bool figure_fn(reading *out);
 
 typedef struct figure {
     const char *name, *unit;
     const char *against;        /* what `base` is */
-    double target;              /* 0: none, it is only told */
+    double target;              /* 0: none, it is only printed */
     bool floor;                 /* the value should be at least the target; else at most */
     int rounds;
     figure_fn *measure;
@@ -49,10 +49,10 @@ extern const figure million_figures[];          /* measured when their whole nam
 
 /* tools.c */
 double bench_ns(void);                  /* the clock */
-bool bench_wrong(const char *what, const pawl_err *err); /* told on stderr; false */
+bool bench_wrong(const char *what, const pawl_err *err); /* prints it on stderr; false */
 double bench_median(double *v, int n);  /* sorts them */
 double bench_malloc_ns(size_t calls);   /* of one call through a pointer, with a malloc and a free */
-/* An allocator of pawl_alloc; `ctx` is a size_t, the bytes that are out. */
+/* An allocator of pawl_alloc; `ctx` is a size_t, the bytes that are allocated. */
 double bench_allocated(void);           /* bytes, without SQLite's cache of pages, which has its own bound */
 void *bench_counted(void *ctx, void *ptr, size_t old_size, size_t size);
 size_t bench_resident(void);            /* bytes of this process in memory; */
@@ -69,7 +69,7 @@ typedef struct run {
     bool keep;
 } run;
 
-pawl_machine *bench_compile(pawl_graph *g);     /* NULL: told */
+pawl_machine *bench_compile(pawl_graph *g);     /* NULL: the reason is on stderr */
 bool run_begin(run *r, const pawl_machine *m, unsigned flags, pawl_step *step, const pawl_alloc *alloc);
 bool run_take(run *r, const pawl_event *ev);    /* and apply */
 bool run_tick(run *r);
