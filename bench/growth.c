@@ -149,6 +149,12 @@ static pawl_code node_call(pawl_step *s, void *arg)
     return pawl_call(s, "slow", pawl_args(s), &result);
 }
 
+static pawl_code node_fails(pawl_step *s, void *arg)
+{
+    (void)arg;
+    return pawl_fail(s, PAWL_TRANSIENT, "no room");
+}
+
 static pawl_code node_spawn(pawl_step *s, void *arg)
 {
     const pawl_value *result;
@@ -208,6 +214,35 @@ static bool work_cancel(int64_t n)
     good = good && run_take(&r, &cancel) && all_answered(&r, false);
     if (good && pawl_state_status(r.st) != PAWL_CANCELED_RUN)
         good = bench_wrong("the run was not canceled", NULL);
+    run_end(&r);
+    pawl_step_free(step);
+    pawl_machine_free(m);
+    return good;
+}
+
+/* plan -> n x work, whose commands have an inverse; then a node fails, and each is undone. */
+static bool work_undo(int64_t n)
+{
+    const pawl_limits limits = { .cls = PAWL_COMPENSABLE, .inverse = "back" };
+    pawl_graph *g = pawl_graph_new("fan", 1);
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_machine *m;
+    run r = {0};
+    bool good;
+
+    size_now = n;
+    pawl_graph_effect(g, "slow", &limits);
+    pawl_graph_node(g, "plan", node_fan, NULL);
+    pawl_graph_goto(g, "plan", "work", NULL);
+    pawl_graph_node(g, "work", node_call, NULL);
+    pawl_graph_node(g, "gather", node_fails, NULL);
+    pawl_graph_join(g, "gather", "work", NULL);
+    pawl_graph_edge(g, PAWL_START, "plan");
+    pawl_graph_edge(g, "gather", PAWL_END);
+    m = bench_compile(g);
+    good = m != NULL && run_begin(&r, m, 0, step, NULL) && all_answered(&r, false);
+    if (good && pawl_state_status(r.st) != PAWL_FAILED)
+        good = bench_wrong("the run did not fail", NULL);
     run_end(&r);
     pawl_step_free(step);
     pawl_machine_free(m);
@@ -357,7 +392,7 @@ static bool exponent(work_fn *work, reading *out)
     if (!least_ns(work, FEW, 7, &few) || !least_ns(work, MANY, 2, &many))
         return false;
     out->value = log(many / few) / log((double)MANY / FEW);
-    out->base = many / MANY / 1000;
+    out->base = 1;
     return true;
 }
 
@@ -377,6 +412,7 @@ GROWTH(chain)
 GROWTH(channels)
 GROWTH(loose)
 GROWTH(cancel)
+GROWTH(undo)
 
 #define FAN(name) static bool growth_##name(reading *out) { return exponent(fan_##name, out); }
 FAN(refs)
@@ -388,10 +424,10 @@ FAN(some)
 FAN(twice)
 FAN(mixed)
 
-#define FIGURE(name) { "growth." #name, "exponent", "us for each of 20,000", 1.1, false, 1, growth_##name }
+#define FIGURE(name) { "growth." #name, "exponent", "linear growth", 1.1, false, 1, growth_##name }
 const figure growth_figures[] = {
     FIGURE(tasks), FIGURE(append), FIGURE(union), FIGURE(barrier), FIGURE(merge), FIGURE(calls), FIGURE(spawns), FIGURE(questions),
     FIGURE(subgraphs), FIGURE(visit), FIGURE(join), FIGURE(chain), FIGURE(channels),
-    FIGURE(loose), FIGURE(cancel), FIGURE(refs), FIGURE(deadlines), FIGURE(naps), FIGURE(children), FIGURE(few), FIGURE(some),
+    FIGURE(loose), FIGURE(cancel), FIGURE(undo), FIGURE(refs), FIGURE(deadlines), FIGURE(naps), FIGURE(children), FIGURE(few), FIGURE(some),
     FIGURE(twice), FIGURE(mixed), { 0 },
 };

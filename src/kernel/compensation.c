@@ -73,15 +73,11 @@ static const char *undo_key(pawl_state *st, const item *it)
     buf_fmt(&b, "%016llx", (unsigned long long)it->superstep);
     while (f != NULL && *path != '@') {
         size_t n = strcspn(path, "/");
-        uint32_t i = 0;
-        const task *tk;
+        const task *tk = task_named(f, path, n);
 
-        while (i < f->ntasks && (strncmp(f->tasks[i].name, path, n) != 0 || f->tasks[i].name[n] != '\0'))
-            i++;
-        tk = i < f->ntasks ? &f->tasks[i] : NULL;
         if (tk == NULL)
             break;
-        buf_fmt(&b, "%08lx%08lx", (unsigned long)i, (unsigned long)tk->visit);
+        buf_fmt(&b, "%08lx%08lx", (unsigned long)(tk - f->tasks), (unsigned long)tk->visit);
         if (path[n] == '\0' || tk->child == NULL)
             break;
         f = tk->child;
@@ -149,6 +145,7 @@ pawl_code undo_note(pawl_state *st, const item *it, const call *c, const pawl_va
     if (less == NULL || key == NULL || id == NULL)
         return PAWL_NOMEM;
     note = value_pack(mem, err, "[s,s,v,v]", key, id, less, receipt != NULL && !BROKEN(BROKEN_UNDO_RECEIPT) ? receipt : value_null(mem));
+    undo_order_free(st);
     if (note != NULL && st->undo == NULL) {
         list *l = list_new(st);
 
@@ -157,6 +154,82 @@ pawl_code undo_note(pawl_state *st, const item *it, const call *c, const pawl_va
         st->undo = l;
     }
     return note != NULL && list_push(st, st->undo, note) ? PAWL_OK : PAWL_NOMEM;
+}
+
+/* ---- the order of undoing ------------------------------------------------------------------------ */
+
+/* The notes in task order. Made when the first inverse is due, since most often there are no more notes then. Invariant: it is of the first `count`
+ * notes as they are; a new note drops it, and a transaction that takes notes back leaves it with too many, so that it is made again. */
+typedef struct undo_order {
+    size_t count, bytes;
+    uint32_t at[];              /* index in the nodes of the list */
+} undo_order;
+
+void undo_order_free(pawl_state *st)
+{
+    if (st->undo_order != NULL)
+        mem_free(&st->alloc, st->undo_order, st->undo_order->bytes);
+    st->undo_order = NULL;
+}
+
+static const char *key_at(const list *l, uint32_t at) { return pawl_value_string(pawl_value_at(of_val(l->nodes + at), 0)); }
+
+/* Bottom-up merge sort; `spare` has room for n. Returns the one of the two that has the result. */
+static uint32_t *notes_sort(const list *l, uint32_t *all, uint32_t *spare, size_t n)
+{
+    for (size_t run = 1; run < n; run *= 2) {
+        uint32_t *swap = all;
+
+        for (size_t from = 0; from < n; from += 2 * run) {
+            size_t mid = n - from < run ? n : from + run, end = n - from < 2 * run ? n : from + 2 * run, a = from, b = mid;
+
+            for (size_t to = from; to < end; to++)
+                spare[to] = a < mid && (b == end || strcmp(key_at(l, all[a]), key_at(l, all[b])) <= 0) ? all[a++] : all[b++];
+        }
+        all = spare;
+        spare = swap;
+    }
+    return all;
+}
+
+static bool undo_order_make(pawl_state *st, arena *mem)
+{
+    const list *l = st->undo;
+    const size_t n = l->count, bytes = sizeof(undo_order) + n * sizeof(uint32_t);
+    uint32_t *all = arena_get(mem, 2 * n * sizeof *all);
+    undo_order *o = all == NULL ? NULL : mem_new(&st->alloc, bytes);
+    bool ordered = true;
+    size_t at = 1;
+
+    if (o == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++, at += value_nodes(of_val(l->nodes + at))) {
+        all[i] = (uint32_t)at;
+        ordered = ordered && (i == 0 || strcmp(key_at(l, all[i - 1]), key_at(l, all[i])) <= 0);
+    }
+    PAWL_ASSERT(at == l->used && at <= UINT32_MAX, "E5: each note is in the order");
+    if (!ordered)               /* mostly the notes are in order already */
+        all = notes_sort(l, all, all + n, n);
+    o->count = n;
+    o->bytes = bytes;
+    memcpy(o->at, all, n * sizeof *all);
+    st->undo_order = o;
+    return true;
+}
+
+const pawl_value *undo_next(pawl_state *st, arena *mem)
+{
+    const undo_order *o;
+    size_t left;
+
+    if (st->undo_order != NULL && st->undo_order->count != undo_count(st))
+        undo_order_free(st);
+    PAWL_ASSERT(st->undone < undo_count(st), "E5: an inverse is of a note that no inverse was issued for");
+    if (st->undo_order == NULL && !undo_order_make(st, mem))
+        return NULL;
+    o = st->undo_order;
+    left = o->count - st->undone;
+    return of_val(st->undo->nodes + o->at[BROKEN(BROKEN_UNDO_ORDER) ? o->count - left : left - 1]);
 }
 
 typedef struct given_up { pawl_state *st; pawl_code rc; pawl_err *err; } given_up;
@@ -267,6 +340,7 @@ pawl_code undo_read(pawl_state *st, const pawl_value *fold, pawl_err *err)
         return fail(err, PAWL_CORRUPT, "a folded state: undo is an array of notes, and no more is undone");
     st->undone = (uint32_t)undone;
     if (notes != NULL) {
+        undo_order_free(st);
         st_list_free(st, st->undo);     /* the folds of open calls made these notes; the stored list contains them already */
         if ((st->undo = list_new(st)) == NULL)
             return PAWL_NOMEM;

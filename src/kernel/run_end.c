@@ -35,50 +35,6 @@ static bool undo_due(pawl_step *s)
     return u.found;
 }
 
-/* Bottom-up merge sort; `spare` has room for n keys. Returns the one of the two that has the result. */
-static const char **notes_sort(const char **keys, const char **spare, size_t n)
-{
-    for (size_t run = 1; run < n; run *= 2) {
-        const char **swap = keys;
-
-        for (size_t from = 0; from < n; from += 2 * run) {
-            size_t mid = n - from < run ? n : from + run, end = n - from < 2 * run ? n : from + 2 * run, a = from, b = mid;
-
-            for (size_t to = from; to < end; to++)
-                spare[to] = a < mid && (b == end || strcmp(keys[a], keys[b]) <= 0) ? keys[a++] : keys[b++];
-        }
-        keys = spare;
-        spare = swap;
-    }
-    return keys;
-}
-
-/* The next note to undo: inverses run from the last note in task order to the first. */
-static const pawl_value *note_next(pawl_step *s)
-{
-    const pawl_value *all = list_value(s->st->undo), *v, *found = NULL;
-    size_t n = pawl_value_size(all), left = n - s->st->undone;
-    const char **keys = arena_get(&s->mem, 2 * (n + 1) * sizeof *keys);
-    pawl_iter it = pawl_iter_of(all);
-    bool ordered = true;
-    size_t count = 0;
-
-    if (keys == NULL)
-        return NULL;
-    while ((v = pawl_iter_next(&it, NULL)) != NULL) {
-        keys[count] = pawl_value_string(pawl_value_at(v, 0));
-        ordered = ordered && (count == 0 || strcmp(keys[count - 1], keys[count]) <= 0);
-        count++;
-    }
-    if (!ordered)               /* mostly the notes are in order already */
-        keys = notes_sort(keys, keys + n + 1, n);
-    it = pawl_iter_of(all);
-    while (found == NULL && (v = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_string(pawl_value_at(v, 0)) == keys[BROKEN(BROKEN_UNDO_ORDER) ? n - left : left - 1])
-            found = v;
-    return found;
-}
-
 /* The references of the command to undo, moved below /args of the inverse's arguments. Only references to secrets are left. */
 static pawl_code refs_move(pawl_step *s, const pawl_value *args, const pawl_value *stand)
 {
@@ -102,7 +58,7 @@ static pawl_code refs_move(pawl_step *s, const pawl_value *args, const pawl_valu
 
 static pawl_code inverse_issue(pawl_step *s, pawl_err *err)
 {
-    const pawl_value *note = note_next(s), *less = pawl_value_at(note, 2), *args = pawl_value_get(less, "args"), *given;
+    const pawl_value *note = undo_next(s->st, &s->mem), *less = pawl_value_at(note, 2), *args = pawl_value_get(less, "args"), *given;
     const char *effect = pawl_value_string(pawl_value_get(less, "effect"));
     item *it = step_item(s, ITEM_CALL);
     pawl_code rc;
@@ -115,7 +71,7 @@ static pawl_code inverse_issue(pawl_step *s, pawl_err *err)
         return PAWL_NOMEM;
     if ((rc = refs_move(s, given, pawl_value_get(less, "refs"))) != PAWL_OK)
         return rc == PAWL_NOMEM ? rc : fail(err, rc, "%s: a secret at a place where there is nothing", s->st->run);
-    PAWL_ASSERT(s->st->unwind != 0 && s->st->undone < undo_count(s->st), "E5: an inverse is of a note that no inverse was issued for");
+    PAWL_ASSERT(s->st->unwind != 0, "E5: inverses run on the way to the status of a run that did not complete");
     it->task = UNDO_TASK;
     it->visit = 1;
     it->superstep = s->st->seq + 1;

@@ -40,6 +40,7 @@ void state_drop(pawl_state *st)
     marks_free(st);
     st_free(st, st->reason, st->reason_bytes);
     st_list_free(st, st->pending);
+    undo_order_free(st);
     st_list_free(st, st->undo);
     st_free(st, st->budget, sizeof *st->budget);
 }
@@ -245,7 +246,7 @@ static uint32_t nth_passes_many(const frame *f, uint32_t i, nth_call *want)
 static bool nth_among(pawl_state *st, const call *calls, uint32_t ncalls, const task *tk, nth_call *want)
 {
     const size_t nth = want->left;
-    const bool on = ncalls > 0 && st->nth_hint.calls == calls && st->nth_hint.waits == want->waits && st->nth_hint.nth <= nth;
+    const bool on = ncalls > 0 && st->nth_hint.calls == calls && st->nth_hint_waits == want->waits && st->nth_hint.nth <= nth;
 
     if (on)
         want->left -= st->nth_hint.nth;
@@ -260,7 +261,7 @@ static bool nth_among(pawl_state *st, const call *calls, uint32_t ncalls, const 
         want->n = tk != NULL ? i : c->n;
         memcpy(want->path, path, strlen(path) + 1);
         if (st->t == NULL)
-            st->nth_hint.calls = calls, st->nth_hint.call = i, st->nth_hint.nth = nth, st->nth_hint.waits = want->waits;
+            st->nth_hint.calls = calls, st->nth_hint.call = i, st->nth_hint.nth = (uint32_t)nth, st->nth_hint_waits = want->waits;
         return true;
     }
     return false;

@@ -61,12 +61,15 @@ struct pawl_state {
     size_t snapshot_bytes;
     list *pending;              /* updates that arrived in the open superstep; its close merges them */
     list *undo;                 /* notes for compensation: [KEY,ID,{"args","effect","refs"},RECEIPT] */
+    struct undo_order *undo_order;      /* of these notes (compensation.c); NULL: not made. No part of the state: follows from `undo` */
     ledger *budget;             /* NULL: none */
     uint32_t undone;            /* inverses that were issued */
     uint32_t no_progress, progress_nodes;   /* loop guard: repetitions before a person is asked, 0: off; 1: laps have node names, 0: an older run */
     uint8_t unwind;             /* the terminal status after the inverses have run; 0: no compensation */
+    bool has_loader;
+    bool nth_hint_waits;        /* of nth_hint: it is of a wait */
     size_t bytes;               /* size of the block that starts with this state */
-    struct { const call *calls; size_t nth; uint32_t call; bool waits; } nth_hint;     /* where nth_find() found this command (or wait) last */
+    struct { const call *calls; uint32_t nth, call; } nth_hint;     /* where nth_find() found this command (or wait) last */
     /* from here on fixed by the base, except for an adoption */
     struct txn *t;              /* the open transaction; NULL: none */
     pawl_alloc alloc;
@@ -75,7 +78,7 @@ struct pawl_state {
      * with such a list is read. NULL: no list has a segment. */
     pawl_code (*segment_load)(struct pawl_state *st, struct channel *c, pawl_err *err);
     pawl_code load_failed;      /* the error of a loader, kept here because the failing function can only return NULL */
-    bool has_loader;
+    uint32_t version;           /* of the machine */
     arena fixed;                /* declarations, names, the base */
     const struct decl *decls;
     uint32_t ndecls, base_decls; /* number of declarations; of these, from the base: an adopted machine may add more */
@@ -85,7 +88,6 @@ struct pawl_state {
     const char *retention;      /* NULL: not given */
     const char *parent;         /* invocation id of the spawn command in the parent run; NULL: no parent */
     const char *machine;
-    uint32_t version;
     hash machine_hash;
     pawl_bytes base;
 };

@@ -260,6 +260,7 @@ pawl_code snapshot_read(pawl_state *st, pawl_bytes bytes, pawl_err *err)
         st->reason = NULL;
         st->reason_bytes = 0;
         st_list_free(st, st->pending);
+        undo_order_free(st);
         st_list_free(st, st->undo);
         st->pending = st->undo = NULL;
         txn_end(st, true);
