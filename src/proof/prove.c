@@ -88,9 +88,24 @@ static bool option_to(leaving *l, const char *name, unsigned by)
     return option(l, by);
 }
 
+/* The ways that may be taken: until the first that is taken in every run. */
+static bool options_of_ways(leaving *l, const file_node *n)
+{
+    for (size_t i = 0; i < n->nways; i++) {
+        const constant_truth truth = constant_condition(l->p->mem, n->ways[i].when);
+
+        if (truth != CONSTANT_NO && !option_to(l, n->ways[i].to, WAY_ON))
+            return false;
+        if (truth == CONSTANT_YES)
+            break;
+    }
+    return true;
+}
+
 /* As routing.c does; `chosen`: the choice is evaluated here. */
 static bool options_on(leaving *l, const file_node *n, bool chosen)
 {
+    const constant_truth any = n->each_of != NULL ? constant_list(l->p->mem, n->each_of) : CONSTANT_NO;
     bool good = true;
 
     if (n->chooses && !chosen) {
@@ -99,14 +114,14 @@ static bool options_on(leaving *l, const file_node *n, bool chosen)
                 good = option_to(l, w->targets[i], WAY_ON);
         return good;
     }
-    if (n->each_node != NULL) {
+    if (n->each_node != NULL && any != CONSTANT_NO) {
         sent(l, n->each_node);
         good = option(l, WAY_ON);
     }
-    for (size_t i = 0; i < n->nways && good; i++)
-        good = option_to(l, n->ways[i].to, WAY_ON);
-    if (n->nways > 0 || !good)
+    if (any == CONSTANT_YES || !good)
         return good;
+    if (n->nways > 0)
+        return options_of_ways(l, n);
     if (chosen || n->each_node != NULL)
         for (size_t i = 0; i < n->next.n; i++)
             to(l, n->next.names[i].name);

@@ -51,6 +51,11 @@ typedef struct visiting {
 } visiting;
 void visit_explore(const file_node *n, const node_judgement *j, visiting *out);
 
+/* prove_constant.c: what an expression is in every run. */
+typedef enum constant_truth { CONSTANT_OPEN, CONSTANT_NO, CONSTANT_YES } constant_truth;
+constant_truth constant_condition(arena *mem, const expression *e);     /* e NULL: an `else` */
+constant_truth constant_list(arena *mem, const expression *e);          /* whether it has an element */
+
 /* prove.c: what was searched. */
 typedef struct seen_node {          /* one node in one mode */
     bool known;

@@ -129,7 +129,7 @@ static const pawl_value *step_left(proving *p, seen_graph *g, size_t at, pawl_mo
         text = words(p->mem, "%s%s fails, on to %s", g->prefix, name, leads);
     else if (n->kind == KIND_GRAPH)
         text = words(p->mem, "%s%s: its graph is done, on to %s", g->prefix, name, leads);
-    else if (n->chooses)
+    else if (n->chooses && by != WAY_ROUTED)
         text = done_text(p, g, n, seen);
     else
         text = words(p->mem, "%s%s %s", done_text(p, g, n, seen), by == WAY_ROUTED ? ", and a hook leads on to" : ", on to", leads);

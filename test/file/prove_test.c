@@ -458,3 +458,48 @@ PAWL_TEST(test_X1_a_node_that_is_not_there_is_told)
     CHECK_STR(err.text, "there is no node \"nobody\" to be left out: of an inner graph it is NODE/NODE");
     proved_end(&p);
 }
+
+/* ---- conditions that are the same in every run ---------------------------------------------------------------------- */
+
+PAWL_TEST(test_P1_a_way_that_no_run_takes_is_no_alarm)
+{
+    static const char *const never[] = { "false", "null", "1 == 2", ".x and false", "true | not", "\"a\" == \"b\"" };
+    static const char *const open[] = { ".x", ".x == 1", "false, true", "false // true", "(.x, false)", "\"\\(.x)\" == \"\"", "[.x] == []", "false or .x",
+                                        "false | not | not | not", "1.0 == 1.00", "[.x | false] == []",
+                                        "false as $x | true", "if false then 1 else 2 end", "(false).x", "null[0:1] | not", "false, .x | not" };
+    static const char on[] = "start: a\nnodes:\n  a: {set: {x: 1}, next: [{when: '%s', to: w}, {else: end}]}\n  w: {run: [rm, a], next: end}\n";
+    char text[300];
+
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        snprintf(text, sizeof text, on, never[i]);
+        proves(text);
+    }
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
+        proved p;
+
+        snprintf(text, sizeof text, on, open[i]);
+        search_in(&p, text, NULL, (prove_ask){0});
+        if (p.r.verdict != PROVE_BROKEN)
+            CHECK_FAIL("`%s` may hold", open[i]);
+        proved_end(&p);
+    }
+    proves("start: a\nnodes:\n  a: {set: {x: 1}, next: [{when: 'true', to: end}, {else: w}]}\n  w: {run: [rm, a], next: end}\n");
+    proves("start: a\nnodes:\n  a: {set: {x: 1}, each: {of: '[]', node: w, as: e}, next: end}\n  w: {run: [rm, '{{.e}}'], next: end}\n");
+    finds("start: a\nnodes:\n  a: {set: {x: 1}, each: {of: '[1]', node: v, as: e}, next: w}\n  v: {run: [rm, b], next: end}\n  w: {run: [rm, a], next: end}\n",
+          "begins in default\na is done (set)\na leads to v\nv acts (run rm b) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+}
+
+PAWL_TEST(test_P1_a_hook_may_choose_a_way_that_no_condition_takes)
+{
+    proved p;
+
+    search_in(&p, "start: a\nhooks: {after: [{matcher: a, hooks: [{type: command, command: look}]}]}\nnodes:\n"
+              "  a: {run: [ls], effect: pure, next: [{when: 'false', to: w}, {else: end}]}\n  w: {run: [rm, a], next: end}\n",
+              "{\"hooks\":[{\"from\":\"here\",\"hooks\":{\"after\":[{\"matcher\":\"a\",\"hooks\":[{\"type\":\"command\",\"command\":\"look\"}]}]}}]}",
+              (prove_ask){0});
+    CHECK_INT(p.r.verdict, PROVE_BROKEN);
+    CHECK_STR(proved_replay(&p), "");
+    CHECK_STR(proved_path(&p), "begins in default\na runs (run ls), pure, and a hook leads on to w\n"
+                               "w acts (run rm a) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+    proved_end(&p);
+}
