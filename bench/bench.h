@@ -95,11 +95,12 @@ pawl_engine *disk_engine(const disk *d, pawl_machine *m); /* on its store; takes
 
 /* child.c: this program again, on a store; *number is what it says. "nothing", "start" and "resume": the time when it began, or had
  * stored the first step of a new run, or of one that is there; "answer": when it gave an answer to a run that is held;
- * "memory": the most it had, in bytes, after a start. Times are bench_ns. */
+ * "memory": the most it had, in bytes, after a start; "children": after a fan-out of so many child runs. Times are bench_ns. */
 bool child_run(const char *what, const char *path, const char *id, double *number);
 int child_main(const char *what, const char *path, const char *id);
 /* calls.c: the child of "calls" and "calls-threads", so many model calls at once: its most bytes in memory, or its threads; 0: it failed. */
 double calls_child(bool threads, const char *url, const char *count);
+double jq_child(const char *folder, const char *count);         /* cli.c: the child of "jq": the most that the program had in memory; 0: it failed */
 
 /* loop.c: a machine of one node that goes round, and tells whoever measures of each step. */
 typedef void turn_fn(void *ctx, int64_t who);   /* `who` is the run's input; 0: it has none */

@@ -86,6 +86,11 @@ int child_main(const char *what, const char *path, const char *id)
 
     if (strncmp(what, "calls", 5) == 0) {
         rc = (number = calls_child(strcmp(what, "calls-threads") == 0, path, id)) > 0 ? PAWL_OK : PAWL_INVALID;
+    } else if (strcmp(what, "jq") == 0) {
+        rc = (number = jq_child(path, id)) > 0 ? PAWL_OK : PAWL_INVALID;
+    } else if (strcmp(what, "children") == 0) {
+        rc = fan_children(strtol(id, NULL, 10)) ? PAWL_OK : PAWL_INVALID;
+        number = (double)bench_resident_most();
     } else if (strcmp(what, "nothing") != 0) {
         pawl_machine *m = answers ? ask_machine() : strcmp(what, "resume") == 0 ? say_machine(&t) : loop_machine(&t);
 

@@ -248,8 +248,45 @@ static void count_down(void *ctx, int64_t who)
         pawl_engine_stop(c->e);
 }
 
-/* CPU time of loading a run of so many entries as it stands now, and writing its state: the least of some. */
-static bool shown_ns(int entries, double *least)
+/* One look at the run "long" as the program does it; `nth` makes names. */
+typedef bool look_fn(pawl_engine *e, pawl_step *step, int nth, pawl_err *err);
+
+/* Loads the run as it is now, and writes its state. */
+static bool look_shows(pawl_engine *e, pawl_step *step, int nth, pawl_err *err)
+{
+    current_state now;
+    bool good = current_state_load(&now, pawl_engine_store(e), "long", err) == PAWL_OK && pawl_state_json(now.st, step, err) != NULL;
+
+    (void)nth;
+    current_state_free(&now);
+    return good;
+}
+
+static bool look_draws(pawl_engine *e, pawl_step *step, int nth, pawl_err *err)
+{
+    pawl_machine *m = loop_machine(&(turns){ NULL, NULL });
+    current_state now;
+    bool good = m != NULL && current_state_load(&now, pawl_engine_store(e), "long", err) == PAWL_OK &&
+                pawl_draw(m, now.st, PAWL_PICTURE_TEXT, step, err) != NULL;
+
+    (void)nth;
+    current_state_free(&now);
+    pawl_machine_free(m);
+    return good;
+}
+
+/* A fork near the start of the run: what comes after that entry is not read. */
+static bool look_forks(pawl_engine *e, pawl_step *step, int nth, pawl_err *err)
+{
+    char id[32];
+
+    (void)step;
+    snprintf(id, sizeof id, "fork-%d", nth);
+    return pawl_run_fork(e, "long", 5, id, err) == PAWL_OK;
+}
+
+/* CPU time of a look at a run of so many entries: the least of some. */
+static bool look_ns(look_fn *look, int entries, double *least)
 {
     disk d;
     countdown c = { .left = entries };
@@ -261,28 +298,68 @@ static bool shown_ns(int entries, double *least)
 
     for (int i = 0; i < 9 && good; i++) {
         clock_t from = clock();
-        current_state now;
         double ns;
 
-        good = current_state_load(&now, pawl_engine_store(c.e), "long", &err) == PAWL_OK && pawl_state_json(now.st, step, &err) != NULL;
-        good = good && ((int)pawl_state_seq(now.st) >= entries || bench_wrong("entries are missing", NULL));
-        current_state_free(&now);
+        good = look(c.e, step, i, &err);
         ns = cpu_ns(from);
         *least = i == 0 || ns < *least ? ns : *least;
     }
     pawl_engine_free(c.e);
     pawl_step_free(step);
     disk_end(&d);
-    return good || bench_wrong("a run is shown", &err);
+    return good || bench_wrong("a long run", &err);
 }
 
-static bool show_growth(reading *out)
+static bool look_growth(look_fn *look, reading *out)
 {
     double few = 0, many = 0;
-    bool good = shown_ns(SHOWN_FEW, &few) && shown_ns(SHOWN_MANY, &many);
+    bool good = look_ns(look, SHOWN_FEW, &few) && look_ns(look, SHOWN_MANY, &many);
 
-    out->value = good ? log(many / few) / log((double)SHOWN_MANY / SHOWN_FEW) : 0;
-    out->base = many / 1e6;
+    *out = (reading){ good ? log(many / few) / log((double)SHOWN_MANY / SHOWN_FEW) : 0, 1 };
+    return good;
+}
+
+static bool show_growth(reading *out) { return look_growth(look_shows, out); }
+static bool draw_growth(reading *out) { return look_growth(look_draws, out); }
+static bool fork_growth(reading *out) { return look_growth(look_forks, out); }
+
+/* ---- a list of what changed --------------------------------------------------------------------------- */
+
+static bool no_head(void *ctx, const pawl_head *head)
+{
+    (void)head;
+    *(bool *)ctx = false;
+    return false;
+}
+
+/* CPU time of a list of what changed since a time, among so many runs of which none has: the least of some. */
+static bool since_ns(uint64_t runs, double *least)
+{
+    const pawl_filter f = { .changed_since_ms = INT64_MAX / 2 };
+    disk d;
+    pawl_store *s = NULL;
+    pawl_err err = {0};
+    bool good = disk_begin(&d, true) && disk_runs(&d, runs, 0) && (s = pawl_store_sqlite(d.store, NULL, &err)) != NULL;
+
+    for (int i = 0; i < 99 && good; i++) {
+        clock_t from = clock();
+        double ns;
+
+        good = s->verbs->list(s, &f, no_head, &good, &err) == PAWL_OK && good;
+        ns = cpu_ns(from);
+        *least = i == 0 || ns < *least ? ns : *least;
+    }
+    pawl_store_free(s);
+    disk_end(&d);
+    return good || bench_wrong("a list", &err);
+}
+
+static bool since_growth(reading *out)
+{
+    double few = 0, many = 0;
+    bool good = since_ns(SHOWN_FEW, &few) && since_ns(SHOWN_MANY, &many);
+
+    *out = (reading){ good ? log(many / few) / log((double)SHOWN_MANY / SHOWN_FEW) : 0, 1 };
     return good;
 }
 
@@ -291,6 +368,9 @@ const figure journal_figures[] = {
     { "journal.entry_bytes", "bytes", "the change as JSON", 160, false, 1, entry_bytes },
     { "replay.entries_per_s", "entries/s", "the same lines parsed and hashed", 3e6, true, 9, replay_entries },
     { "items.per_s", "lines/s", "the same lines read, and not projected", 1e6, true, 9, items_per_s },
-    { "growth.show", "exponent", "ms at 20,000 entries", 1.1, false, 1, show_growth },
+    { "growth.show", "exponent", "linear growth", 1.1, false, 1, show_growth },
+    { "growth.draw", "exponent", "linear growth", 1.1, false, 1, draw_growth },
+    { "growth.fork_at", "exponent", "linear growth", 1.1, false, 1, fork_growth },
+    { "growth.ls_since", "exponent", "linear growth", 1.1, false, 1, since_growth },
     { 0 },
 };
