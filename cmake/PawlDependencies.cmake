@@ -39,7 +39,7 @@ endif()
 set(PAWL_YYJSON_PC ${PAWL_YYJSON_FOUND})
 
 if(NOT TARGET pawl_deps::nettle)
-    pkg_check_modules(PAWL_NETTLE QUIET IMPORTED_TARGET GLOBAL nettle)
+    pkg_check_modules(PAWL_NETTLE QUIET IMPORTED_TARGET GLOBAL hogweed nettle)
     if(PAWL_NETTLE_FOUND)
         pawl_dependency(nettle PkgConfig::PAWL_NETTLE)
     else()

@@ -103,8 +103,7 @@ const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err)
     return v;
 }
 
-/* All or nothing: a new file is renamed over the old one. */
-static pawl_code json_write(arena *mem, const char *path, const pawl_value *v, pawl_err *err)
+pawl_code settings_write(arena *mem, const char *path, const pawl_value *v, pawl_err *err)
 {
     char *folder = arena_text(mem, path), beside[SETTINGS_PATH_MAX];
     pawl_code rc = PAWL_OK;
@@ -191,7 +190,7 @@ pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err
             kept = value_push(mem, kept, one);
     if (trusted)
         kept = value_push(mem, kept, value_string(mem, real, strlen(real)));
-    return json_write(mem, path, value_with(mem, v != NULL ? v : value_pack(mem, NULL, "{}"), "folders", kept), err);
+    return settings_write(mem, path, value_with(mem, v != NULL ? v : value_pack(mem, NULL, "{}"), "folders", kept), err);
 }
 
 /* ---- what they say ----------------------------------------------------------------------------------------------- */
@@ -451,5 +450,5 @@ pawl_code settings_allow(arena *mem, const char *project, const char *rule, int6
     p = pawl_value_get(v, "permissions") != NULL ? pawl_value_get(v, "permissions") : value_pack(mem, NULL, "{}");
     list = pawl_value_get(p, "allow") != NULL ? pawl_value_get(p, "allow") : value_pack(mem, NULL, "[]");
     one = until_ms == 0 ? value_string(mem, rule, strlen(rule)) : value_pack(mem, NULL, "{s:s,s:s,s:i}", "by", by, "rule", rule, "until_ms", until_ms);
-    return json_write(mem, path, value_with(mem, v, "permissions", value_with(mem, p, "allow", value_push(mem, list, one))), err);
+    return settings_write(mem, path, value_with(mem, v, "permissions", value_with(mem, p, "allow", value_push(mem, list, one))), err);
 }

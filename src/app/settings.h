@@ -23,6 +23,8 @@ pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err
 /* One more allow rule of the project, until then (0: for ever). */
 pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err);
 
+/* All or nothing: a new file is renamed over the old one; folders that are missing are made. */
+pawl_code settings_write(arena *mem, const char *path, const pawl_value *v, pawl_err *err);
 /* The whole of one settings file; NULL with err->code PAWL_OK: there is no such file. `path` may be NULL. */
 const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err);
 

@@ -5,6 +5,7 @@
 #define _XOPEN_SOURCE 700       /* realpath */
 #include "effect/reach.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -131,8 +132,8 @@ static void look_at(known *k, arena *mem, const char *path)
 }
 
 /* What the folder of the settings has, because a hard link of it may lie elsewhere. */
-static const char *const settings_files[] = { "settings.json", "trusted.json" };
-enum { SETTINGS_FILES = sizeof settings_files / sizeof *settings_files };
+static const char *const settings_files[] = { "settings.json", "trusted.json", "approvers.json" };
+enum { SETTINGS_FILES = sizeof settings_files / sizeof *settings_files, KEYS_MAX = 64 };
 
 static void settings_look(reach_list *r, arena *mem)
 {
@@ -147,6 +148,33 @@ static void settings_look(reach_list *r, arena *mem)
     }
 }
 
+/* The keys of the person, each of which may have a hard link elsewhere, too. */
+static void keys_look(reach_list *r, arena *mem)
+{
+    char folder[OWN_PATH_BYTES], path[OWN_PATH_BYTES + NAME_MAX + 16];
+    size_t n = 0;
+    struct dirent *e;
+    DIR *dir;
+
+    if (!own_folder_path(OWN_CONFIG, folder))
+        return;
+    snprintf(path, sizeof path, "%s/keys", folder);
+    dir = opendir(path);
+    while (dir != NULL && n < KEYS_MAX && (e = readdir(dir)) != NULL) {
+        const char *kept;
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        snprintf(path, sizeof path, "%s/keys/%s", folder, e->d_name);
+        if ((kept = arena_text(mem, path)) == NULL)
+            break;
+        look_at(&r->files[r->n++], mem, kept);
+        n++;
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
 reach_list *reach_look(arena *mem)
 {
     char path[OWN_PATH_BYTES];
@@ -154,11 +182,12 @@ reach_list *reach_look(arena *mem)
     const char **files;
     size_t n;
 
-    if (r == NULL || (files = reach_files(mem, NULL, 0, &n)) == NULL || (r->files = arena_get(mem, (n + SETTINGS_FILES) * sizeof *r->files)) == NULL)
+    if (r == NULL || (files = reach_files(mem, NULL, 0, &n)) == NULL || (r->files = arena_get(mem, (n + SETTINGS_FILES + KEYS_MAX) * sizeof *r->files)) == NULL)
         return NULL;
     for (r->n = 0; r->n < n; r->n++)
         look_at(&r->files[r->n], mem, files[r->n]);
     settings_look(r, mem);
+    keys_look(r, mem);
     for (int i = 0; i < OWN_FOLDERS; i++)
         r->folder_there[i] = own_folder_path((own_folder)i, path) && stat(path, &r->folders[i]) == 0;
     return mem->failed ? NULL : r;

@@ -143,6 +143,42 @@ PAWL_TEST(test_P9_no_tool_enters_the_folders_of_pawl)
     kit_close(&k);
 }
 
+/* Each name in the folder of keys, and a hard link of one elsewhere. */
+PAWL_TEST(test_P11_no_tool_opens_a_key)
+{
+    char real[256];
+    kit k;
+
+    kit_open(&k);
+    home_set(k.work);
+    CHECK_INT(setenv("XDG_CONFIG_HOME", at(&k, "conf"), 1), 0);
+    CHECK_INT(mkdir(at(&k, "conf"), 0755), 0);
+    CHECK_INT(mkdir(at(&k, "conf/pawl"), 0755), 0);
+    CHECK_INT(mkdir(at(&k, "conf/pawl/keys"), 0700), 0);
+    file_make(k.work, "conf/pawl/keys/alice.key", "needle seed\n");
+    file_make(k.work, "conf/pawl/approvers.json", "needle trust\n");
+    CHECK_INT(symlink("conf/pawl/keys", at(&k, "soft")), 0);
+    snprintf(real, sizeof real, "%s", at(&k, "conf/pawl/keys/alice.key"));
+    CHECK_INT(link(real, at(&k, "hard")), 0);
+    snprintf(real, sizeof real, "%s", at(&k, "conf/pawl/approvers.json"));
+    CHECK_INT(link(real, at(&k, "hard2")), 0);
+    DENIED("read_file", "{\"file_path\":\"conf/pawl/keys/alice.key\"}");
+    DENIED("read_file", "{\"file_path\":\"soft/alice.key\"}");
+    DENIED("read_file", "{\"file_path\":\"hard\"}");
+    DENIED("edit_file", "{\"file_path\":\"hard2\",\"old_string\":\"needle\",\"new_string\":\"x\"}");
+    DENIED("write_file", "{\"file_path\":\"conf/pawl/keys/mallory.key\",\"content\":\"x\"}");
+    DENIED("write_file", "{\"file_path\":\"conf/pawl/approvers.json\",\"content\":\"{}\"}");
+    DENIED("list_files", "{\"path\":\"conf/pawl/keys\"}");
+    CHECK_INT(use(&k, "grep", "{\"pattern\":\"needle\",\"output_mode\":\"files\"}"), PAWL_OK);
+    CHECK(strstr(content(&k), "hard") == NULL && strstr(content(&k), "conf") == NULL);
+    CHECK(realpath(at(&k, "conf/pawl/keys"), real) != NULL);
+    snprintf(k.work, sizeof k.work, "%.79s", real);     /* a workspace in that folder */
+    CHECK_INT(use(&k, "read_file", "{\"file_path\":\"alice.key\"}"), PAWL_OK);
+    CHECK(is_error(&k) && strstr(content(&k), "seed") == NULL);
+    home_back();
+    kit_close(&k);
+}
+
 /* ---- commands --------------------------------------------------------------------------------------------------- */
 
 static void needs(sandbox_kind kind)
@@ -233,6 +269,25 @@ PAWL_TEST(test_P9_no_command_reaches_the_folders_of_pawl)
     holds(&k, ".config/pawl/settings.json", "needle\n");
     CHECK(access(at(&k, ".local/state/pawl"), F_OK) == 0 && access(at(&k, ".local/state/pawl/p-1"), F_OK) != 0 &&
           access(at(&k, ".local/state/pawl/q"), F_OK) != 0 && access(at(&k, ".l"), F_OK) != 0 && access(at(&k, ".local/s"), F_OK) != 0);
+    home_back();
+    kit_close(&k);
+}
+
+PAWL_TEST(test_P11_no_command_reaches_a_key)
+{
+    kit k;
+
+    needs(SANDBOX_WORKSPACE);
+    kit_open(&k);
+    home_set(k.work);
+    CHECK_INT(mkdir(at(&k, ".config"), 0755), 0);
+    CHECK_INT(mkdir(at(&k, ".config/pawl"), 0755), 0);
+    CHECK_INT(mkdir(at(&k, ".config/pawl/keys"), 0700), 0);
+    file_make(k.work, ".config/pawl/keys/alice.key", "needle\n");
+    CHECK(strstr(bash(&k, "cat .config/pawl/keys/alice.key .config/pawl/keys/*; cp -r .config c; cat c/pawl/keys/*; ln .config/pawl/keys/alice.key k; cat k; "
+                          "cat /proc/*/root$PWD/.config/pawl/keys/alice.key; rm -rf .config/pawl; mkdir -p .config/pawl/keys; "
+                          "echo x >.config/pawl/keys/alice.key"), "needle") == NULL);
+    holds(&k, ".config/pawl/keys/alice.key", "needle\n");
     home_back();
     kit_close(&k);
 }
