@@ -37,7 +37,7 @@ pawl_code logging_open(logging *l, pawl_err *err)
         return fail(err, PAWL_INVALID, "PAWL_LOG=%.60s: a level is error, warn, info, debug, trace or off, and :FILE may stand behind it", given);
     if (given[n] == '\0' || l->level == LOG_OFF)
         return PAWL_OK;
-    if ((l->fd = open(given + n + 1, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666)) < 0) {
+    if ((l->fd = open(given + n + 1, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)) < 0) {
         l->level = LOG_OFF;
         return fail(err, PAWL_INVALID, "PAWL_LOG: %s: %s", given + n + 1, strerror(errno));
     }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 enum { STACK_KIB_LEAST = 512 };
@@ -33,6 +34,7 @@ int main(int argc, char **argv)
 {
     if (!standard_files())
         return EXIT_FAILED;
+    (void)prctl(PR_SET_DUMPABLE, 0);    /* the keys of models are in its memory: no core file, and no other process of this user reads it */
     signal(SIGCHLD, SIG_DFL);   /* if it is ignored, as some starters leave it, the exit status of every command is lost */
     signal(SIGXFSZ, SIG_IGN);   /* a file that may not grow must be an error of the store, not the end of the program */
     if (argc > 1 && strcmp(argv[1], "@jq") == 0)

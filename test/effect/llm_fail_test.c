@@ -180,6 +180,36 @@ PAWL_TEST(test_no_key_is_in_the_words_of_a_refusal_however_they_are_cut)
     world_close(&w);
 }
 
+/* A server that echoes the header, or a part of it, as "user:KEY" in base64 or KEY in hex. */
+PAWL_TEST(test_K4_no_key_is_in_the_words_of_a_refusal_in_another_code)
+{
+    static const struct { const char *text, *left; } all[] = {
+        { "c2stMDEyMy1ub3QtdG8tYmUtdG9sZA==", "sk-0123" },                                  /* KEY */
+        { "dTpzay0wMTIzLW5vdC10by1iZS10b2xk", "u:KEY" },
+        { "dXM6c2stMDEyMy1ub3QtdG8tYmUtdG9sZA==", "us:KEY" },
+        { "QmVhcmVyIHNrLTAxMjMtbm90LXRvLWJlLXRvbGQ=", "Bearer KEY" },
+        { "736b2d303132332d6e6f742d746f2d62652d746f6c64", "hex" },
+        { "736B2D303132332D6E6F742D746F2D62652D746F6C64", "HEX" },
+    };
+    char body[200], middle[17] = "";
+    world w;
+
+    world_open(&w);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const size_t n = strlen(all[i].text);
+
+        memcpy(middle, all[i].text + (n - 16) / 2, 16);     /* it is of the key alone */
+        snprintf(body, sizeof body, "{\"error\":{\"message\":\"you said %s: no.\"}}", all[i].text);
+        says(&w, 401, JSON, body, 0, MODEL_WHOLE);
+        CHECK_INT(ask(&w, ASK_O), PAWL_DENIED);
+        buf_char(&w.h.reply.detail, '\0');
+        CHECK(strstr(text_of(&w), "you said ") != NULL && strstr(text_of(&w), ": no.") != NULL);
+        if (strstr(text_of(&w), middle) != NULL || strstr(w.h.reply.detail.data, middle) != NULL)
+            CHECK_FAIL("%s: %s\n%s", all[i].left, text_of(&w), w.h.reply.detail.data);
+    }
+    world_close(&w);
+}
+
 /* ---- time ------------------------------------------------------------------------------------------------------------ */
 
 PAWL_TEST(test_E8_a_model_that_says_nothing_is_a_timeout)

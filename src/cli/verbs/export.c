@@ -16,7 +16,7 @@ static bool line_out(void *ctx, pawl_bytes line)
 /* Creates a new file only: an existing one may be the only copy of another run. */
 static FILE *file_new(const char *path, pawl_err *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "wb");
 
     if (f != NULL)

@@ -168,15 +168,6 @@ static void word(buf *b, const char *text, const char *before)
     }
 }
 
-/* A server may echo the request's headers, and so the key. */
-static void without_key(char *text, const char *key)
-{
-    const size_t n = key != NULL ? strlen(key) : 0;
-
-    for (char *at = text; n > 0 && (at = strstr(at, key)) != NULL; at += n)
-        memset(at, '*', n);
-}
-
 pawl_code llm_error_fail(const llm_error *e, const char *key, pawl_err *err)
 {
     const error_meaning v = meaning(e);
@@ -194,7 +185,7 @@ pawl_code llm_error_fail(const llm_error *e, const char *key, pawl_err *err)
         buf_text(&b, " no reason was told");
     buf_char(&b, '\0');
     if (!b.failed) {
-        without_key(b.data, key);
+        llm_key_star(b.data, key);
         text_plain(b.data, b.size - 1);
     }
     fail(err, rc, "%s%.220s", v == LATER ? "Rate limited:" : v == LONG ? "Context exceeded:" : "API error:", b.failed ? " no memory for its words" : b.data);

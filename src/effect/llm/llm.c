@@ -11,8 +11,7 @@
 
 enum {
     SETTING_BYTES_MAX = 96,     /* of a setting's name */
-    HEAD_KEPT_BYTES = 65536,    /* kept of a body that may turn out not to be a stream */
-    KEY_SHOWN_MAX = 4           /* characters of a key that may remain at a cut: too few to be of use */
+    HEAD_KEPT_BYTES = 65536     /* kept of a body that may turn out not to be a stream */
 };
 #define DAY_MS              86400000
 #define FIRST_MS            INT64_C(600000)
@@ -214,20 +213,17 @@ static pawl_code request_make(llm_call *c, pawl_err *why)
 
 /* ---- what it came to --------------------------------------------------------------------------------------------------- */
 
+/* The key is taken out of the whole before anything is cut, so that no half of it remains. */
 static void detail(llm_call *c, const buf *body)
 {
-    size_t n = body->size > TELL_BYTES_MAX ? cut_end(body->data, TELL_BYTES_MAX) : body->size;
-    char *text = n > 0 ? arena_strdup(&c->mem, body->data, n) : NULL;
-    const size_t key = c->key != NULL ? strlen(c->key) : 0;
+    char *text = body->size > 0 ? arena_strdup(&c->mem, body->data, body->size) : NULL;
 
     if (text == NULL)
         return;
-    text_plain(text, n);
-    for (char *at = text; key > 0 && (at = strstr(at, c->key)) != NULL; at += key)
-        memset(at, '*', key);
-    for (size_t i = n > key ? n - key : 0; key > 0 && i + KEY_SHOWN_MAX < n; i++)    /* a key that was cut in the middle */
-        if (strncmp(text + i, c->key, n - i) == 0)
-            text[i] = '\0';
+    text_plain(text, body->size);
+    llm_key_star(text, c->key);
+    if (strlen(text) > TELL_BYTES_MAX)
+        text[cut_end(text, TELL_BYTES_MAX)] = '\0';
     pawl_reply_detail(c->r, text);
 }
 
