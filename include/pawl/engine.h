@@ -190,6 +190,11 @@ PAWL_API void pawl_engine_watch(pawl_engine *e, pawl_watch_fn *fn, void *ctx);
  * the run is parked with it, until pawl_run. */
 typedef pawl_code pawl_admit_fn(void *ctx, pawl_state *st, pawl_err *err);
 PAWL_API void pawl_engine_admit(pawl_engine *e, pawl_admit_fn *fn, void *ctx);
+/* Called before that for the same run, once it has started: *update becomes an object of reserved channels that it is to have from now on, such as
+ * {"@policy":...} of settings that have changed, lent until the next call; NULL: none. It is stored before a command of the run leaves. Below 0: the run
+ * is parked with the reason. */
+typedef pawl_code pawl_settings_fn(void *ctx, pawl_state *st, const char **update, pawl_err *err);
+PAWL_API void pawl_engine_settings(pawl_engine *e, pawl_settings_fn *fn, void *ctx);
 
 /* The clock of the engine; NULL: the system's. */
 typedef struct pawl_clock {

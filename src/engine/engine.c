@@ -207,6 +207,14 @@ void pawl_engine_admit(pawl_engine *e, pawl_admit_fn *fn, void *ctx)
     e->admit_ctx = ctx;
 }
 
+void pawl_engine_settings(pawl_engine *e, pawl_settings_fn *fn, void *ctx)
+{
+    if (e == NULL)
+        return;
+    e->settings = fn;
+    e->settings_ctx = ctx;
+}
+
 void pawl_engine_watch(pawl_engine *e, pawl_watch_fn *fn, void *ctx)
 {
     if (e == NULL)

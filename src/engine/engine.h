@@ -53,6 +53,8 @@ struct pawl_engine {
     pawl_clock clock;           /* now_ms NULL: use the store's time */
     pawl_secret_fn *secret;
     void *secret_ctx;
+    pawl_settings_fn *settings;
+    void *settings_ctx;
     pawl_admit_fn *admit;
     void *admit_ctx;
     pawl_watch_fn *watch;

@@ -573,6 +573,17 @@ static pawl_machine *asks_in_a_mode(void)
     return pawl_graph_compile(g, NULL);
 }
 
+static pawl_machine *acts_in_a_mode(void)
+{
+    pawl_graph *g = pawl_graph_new("acts", 1);
+
+    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "@mode", PAWL_LAST);
+    pawl_graph_work(g, "call", "job");
+    pawl_graph_chain(g, PAWL_START, "call", PAWL_END, NULL);
+    return pawl_graph_compile(g, NULL);
+}
+
 static pawl_code not_when_wild(void *ctx, pawl_state *st, pawl_err *err)
 {
     const pawl_value *coming = pawl_state_coming(st, "@mode");
@@ -583,6 +594,85 @@ static pawl_code not_when_wild(void *ctx, pawl_state *st, pawl_err *err)
         return PAWL_OK;
     *err = (pawl_err){ PAWL_DENIED, "it is wild" };
     return PAWL_DENIED;
+}
+
+/* The settings of a host: `now` for runs that do not have it yet. */
+typedef struct host_settings {
+    const char *mode, *now;
+    pawl_code refuses;
+    int asked;
+} host_settings;
+
+static pawl_code settings_of_host(void *ctx, pawl_state *st, const char **update, pawl_err *err)
+{
+    host_settings *h = ctx;
+    const pawl_value *coming = pawl_state_coming(st, "@mode");
+    const char *mode = pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
+
+    h->asked++;
+    if (h->refuses != PAWL_OK)
+        return *err = (pawl_err){ h->refuses, "the settings cannot be read" }, h->refuses;
+    if (mode == NULL || strcmp(mode, h->mode) != 0)
+        *update = h->now;
+    return PAWL_OK;
+}
+
+PAWL_TEST(test_P1_a_worker_drives_a_run_by_the_settings_of_now)
+{
+    host_settings now = { .mode = "tame", .now = "{\"@mode\":\"tame\"}" };
+    int done = 0, looked = 0;
+    pawl_engine *e = engine_on(asks_in_a_mode(), pawl_store_memory(NULL), &done);
+
+    CHECK_INT(pawl_run(e, "old", "{\"@mode\":\"wild\"}", NULL), PAWL_INTERRUPTED);
+    pawl_engine_settings(e, settings_of_host, &now);
+    pawl_engine_admit(e, not_when_wild, &looked);
+    answer(e, "old");
+    work(e, 0);
+    CHECK(head_of(e, "old").over);      /* it had the mode of now before it was looked at */
+    CHECK_INT(parked(e), 0);
+    CHECK_INT(now.asked, 1);
+    CHECK_INT(looked, 1);
+    CHECK_INT(done, 1);
+    pawl_engine_free(e);
+}
+
+PAWL_TEST(test_P1_what_the_start_of_a_run_brings_is_looked_at_before_it_acts)
+{
+    host_settings now = { .mode = "tame", .now = "{\"@mode\":\"tame\"}" };
+    int done = 0, looked = 0;
+    pawl_engine *e = engine_on(acts_in_a_mode(), pawl_store_memory(NULL), &done);
+
+    pawl_engine_admit(e, not_when_wild, &looked);
+    CHECK_INT(pawl_begin(e, "wild", "{\"@mode\":\"wild\"}", NULL), PAWL_OK);
+    work(e, 0);
+    CHECK_INT(parked(e), 1);
+    CHECK_INT(done, 0);
+    CHECK_INT(looked, 2);
+    pawl_engine_settings(e, settings_of_host, &now);
+    CHECK_INT(pawl_begin(e, "tamed", "{\"@mode\":\"wild\"}", NULL), PAWL_OK);
+    work(e, 0);
+    CHECK_INT(parked(e), 1);
+    CHECK(head_of(e, "tamed").over);
+    CHECK_INT(done, 1);
+    pawl_engine_free(e);
+}
+
+PAWL_TEST(test_P1_a_run_whose_settings_are_not_known_is_parked)
+{
+    host_settings now = { .refuses = PAWL_DENIED };
+    int done = 0;
+    pawl_engine *e = engine_on(asks_in_a_mode(), pawl_store_memory(NULL), &done);
+
+    CHECK_INT(pawl_run(e, "r", "{\"@mode\":\"tame\"}", NULL), PAWL_INTERRUPTED);
+    pawl_engine_settings(e, settings_of_host, &now);
+    answer(e, "r");
+    work(e, 0);
+    CHECK(!head_of(e, "r").over && head_of(e, "r").seq == 1);   /* not even the answer was taken */
+    CHECK_INT(parked(e), 1);
+    CHECK_INT(done, 0);
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_INT(done, 1);
+    pawl_engine_free(e);
 }
 
 PAWL_TEST(test_P1_what_may_not_be_gone_with_is_parked_before_anything_of_it_is_done)

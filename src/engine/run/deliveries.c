@@ -80,11 +80,33 @@ static bool is_setting(const pawl_delivery *d)
     return d->kind == PAWL_DELIVER_UPDATE && d->value.size > 3 && memcmp(d->value.data, "{\"@", 3) == 0;
 }
 
+/* The settings of the host that the run is to have from now on, as an update of the host's. */
+static pawl_code settings_feed(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = "pawl" };
+    pawl_code rc = e->settings(e->settings_ctx, r->st, &ev.value, err);
+
+    if (rc < 0 || ev.value == NULL)
+        return rc < 0 ? rc : PAWL_OK;
+    rc = open_commands_known(e, r, err);
+    if (rc == PAWL_OK)
+        rc = run_feed(e, r, &ev, err);
+    return rc < 0 ? rc : PAWL_OK;
+}
+
+/* Asked again after the start of a run, which brings its mode and its rules. */
 pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err)
 {
-    pawl_code rc = r->admitted || r->pass == PASS_OUT || e->admit == NULL ? PAWL_OK : e->admit(e->admit_ctx, r->st, err);
+    const bool begun = pawl_state_status(r->st) != PAWL_SUBMITTED;
+    pawl_code rc = PAWL_OK;
 
-    r->admitted = rc >= 0;
+    if (r->admitted || r->pass == PASS_OUT)
+        return PAWL_OK;
+    if (e->settings != NULL && begun && pawl_state_next(r->st) != PAWL_HALTED)
+        rc = settings_feed(e, r, err);
+    if (rc == PAWL_OK && e->admit != NULL)
+        rc = e->admit(e->admit_ctx, r->st, err);
+    r->admitted = rc >= 0 && begun;
     return rc < 0 ? rc : PAWL_OK;
 }
 

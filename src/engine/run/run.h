@@ -230,7 +230,7 @@ pawl_code store_as_due(pawl_engine *e, cached_run *r, pawl_err *err);
 pawl_code store_all(pawl_engine *e, cached_run *r, pawl_err *err);    /* in every durability mode */
 
 /* deliveries.c */
-pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err);   /* asks the host once whether pawl_work() may drive the run */
+pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err);   /* once for pawl_work(): folds the host's settings, asks whether it may drive */
 pawl_code deliveries_feed(pawl_engine *e, cached_run *r, pawl_err *err);      /* folds the deliveries; the next commit stores the lines */
 pawl_code deliveries_take(pawl_engine *e, cached_run *r, pawl_err *err);      /* the same, with the commit */
 bool has_deliveries(pawl_engine *e, const cached_run *r);  /* the mailbox has deliveries that were not read */

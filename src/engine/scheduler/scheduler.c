@@ -227,6 +227,10 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, run_batch *c, pawl_err
         return rc;
     if ((rc = admission(e, r, err)) != PAWL_OK)
         return rc;
+    if (r->nlines > before) {       /* the settings of the host: stored before commands leave */
+        c->moved = true;
+        return PAWL_OK;
+    }
     next = pawl_state_next(r->st);
     outbox_drop_leftovers(e, r, next);
     if (next == PAWL_HALTED && child_must_notify(r)) {
