@@ -52,6 +52,20 @@ static pawl_code blobs_add(forking *f, pawl_err *err)
     return f->mem.failed ? fail(err, PAWL_NOMEM, "%s: no memory for its blobs", f->fork) : PAWL_OK;
 }
 
+/* What the record of the old run says that still holds for a fork: what it may do, and for how long it is kept. */
+static pawl_code record_of(const pawl_state *old, pawl_step *look, pawl_run_info *info, pawl_err *err)
+{
+    pawl_run_info was;
+    const pawl_code rc = pawl_state_info(old, look, &was, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    info->mode = was.mode;
+    info->rights = was.rights;
+    info->retention = was.retention;
+    return PAWL_OK;
+}
+
 /* Makes the fork's state, and reads the blobs that its base names. */
 static pawl_code fork_state(forking *f, uint64_t seq, pawl_err *err)
 {
@@ -70,6 +84,8 @@ static pawl_code fork_state(forking *f, uint64_t seq, pawl_err *err)
     rc = store_journal(e->store, f->run, seq, &text, NULL, err);
     if (rc == PAWL_OK)
         rc = journal_fold((pawl_bytes){ text.data, text.size }, seq, &blobs.loader, NULL, &then, err);
+    if (rc == PAWL_OK)
+        rc = record_of(then, e->look, &info, err);
     if (rc == PAWL_OK)
         rc = pawl_state_fork(then, &info, e->step, &f->st, err);
     pthread_mutex_unlock(&e->lock);
