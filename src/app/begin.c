@@ -1,29 +1,55 @@
-/* begin.c - the settings with which a new run of a file starts besides its input: mode, policy, budget, retention.
+/* begin.c - the one function that begins runs: mode, rules, hooks, budget and retention are those of the file and of the settings (P1, P2, A8, G10).
  *
- * Called by every verb that starts a run (run, tick, chat), on its own thread, before session_input. */
-#include "app/session.h"
+ * Called by every verb that begins a run (run, tick, chat), on its own thread. */
 #include "app/settings.h"
+#include "app/ways.h"
 
-pawl_code session_begin_settings(session *s, pawl_mode *mode, pawl_run_info *info, pawl_err *err)
+static pawl_code plugin_settle(session *s, beginning *b, pawl_err *err)
 {
     buf label;
 
+    buf_init(&label, NULL);
+    buf_fmt(&label, "plugin=%s", s->path);      /* a later process finds the plug-in by this label */
+    b->info.labels[0] = label.failed ? NULL : arena_strdup(&s->mem, label.data, label.size);
+    buf_free(&label);
+    return b->info.labels[0] != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "no memory for a label");
+}
+
+pawl_code session_settle(session *s, beginning *b, pawl_err *err)
+{
     err->code = PAWL_OK;
-    if (s->file == NULL) {
-        buf_init(&label, NULL);
-        buf_fmt(&label, "plugin=%s", s->path);      /* a later process finds the plug-in by this label */
-        info->labels[0] = label.failed ? NULL : arena_strdup(&s->mem, label.data, label.size);
-        buf_free(&label);
-        return info->labels[0] != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "no memory for a label");
-    }
-    if (*mode == PAWL_MODE_NONE)
-        *mode = settings_mode(&s->mem, s->folder, err);
-    if (*mode == PAWL_MODE_NONE && session_is_agent(s))
-        *mode = s->of->agent->mode;
-    if (err->code == PAWL_OK)
+    if (s->file == NULL && plugin_settle(s, b, err) != PAWL_OK)
+        return err->code;
+    if (b->mode == PAWL_MODE_NONE)
+        b->mode = settings_mode(&s->mem, s->folder, err);
+    if (b->mode == PAWL_MODE_NONE && session_is_agent(s))
+        b->mode = s->of->agent->mode;
+    if (b->mode == PAWL_MODE_NONE && s->file != NULL)
+        b->mode = PAWL_DEFAULT;
+    if (err->code == PAWL_OK && session_has(s, "@policy"))
         s->policy = settings_policy(s->caller, &s->mem, s->file, s->folder, err);
-    info->retention = s->file->retention;
-    info->budget = s->file->caps;
-    info->mode = *mode != PAWL_MODE_NONE ? pawl_mode_name(*mode) : NULL;
+    if (s->file != NULL) {
+        b->info.retention = s->file->retention;
+        b->info.budget = s->file->caps;
+    }
+    b->info.mode = b->mode != PAWL_MODE_NONE ? pawl_mode_name(b->mode) : NULL;
+    b->settled = err->code == PAWL_OK;
     return err->code;
+}
+
+pawl_code session_begin(session *s, beginning *b, pawl_err *err)
+{
+    pawl_code rc = b->settled ? PAWL_OK : session_settle(s, b, err);
+    buf text;
+
+    buf_init(&text, NULL);
+    if (rc == PAWL_OK && !session_input(s, b->input, b->mode, &text, err))
+        rc = err->code < 0 ? err->code : PAWL_NOMEM;
+    buf_char(&text, '\0');
+    if (rc == PAWL_OK && text.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for its input", b->info.id);
+    if (rc == PAWL_OK)
+        rc = b->only ? pawl_begin_with(s->engine, &b->info, text.data, err) : pawl_run_with(s->engine, &b->info, text.data, err);
+    buf_free(&text);
+    return rc;
 }

@@ -4,6 +4,7 @@
  * threads of the engine and read what session_open has set. Invariant: once there is an engine, it owns the machine. */
 #include "app/run_settings.h"
 #include "app/session.h"
+#include "kernel/machine.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -226,6 +227,7 @@ pawl_engine *session_engine(session *s) { return s->engine; }
 pawl_store *session_store(session *s) { return pawl_engine_store(s->engine); }
 const pawl_machine *session_machine(const session *s) { return s->machine; }
 const char *session_run(const session *s) { return s->run; }
+bool session_has(const session *s, const char *channel) { return machine_channel_find(s->machine, "", channel) != NULL; }
 
 void session_no(const session *s, const char *run, const pawl_wait *w, buf *out)
 {
@@ -292,7 +294,7 @@ pawl_code session_upgrade(session *s, pawl_err *err)
     if (rc < 0 || (s->upgraded = rc == PAWL_HALTED))
         return rc < 0 ? rc : PAWL_OK;
     buf_init(&b, NULL);
-    if (session_input(s, NULL, PAWL_MODE_NONE, &b, err)) {
+    if (session_upgraded(s, NULL, &b, err)) {
         buf_char(&b, '\0');
         update.value = b.data;
         rc = b.failed ? PAWL_NOMEM : pawl_event_send(s->engine, s->run, &update, err);
@@ -351,6 +353,33 @@ static bool own_named(const pawl_value *input)
     return false;
 }
 
+/* With the channels by which a later process finds file and folder, and with those of an agent. NULL: see err. */
+static const pawl_value *with_own(session *s, const pawl_value *v, pawl_err *err)
+{
+    if (s->file != NULL) {
+        v = value_with(&s->mem, v, "@cwd", value_string(&s->mem, s->folder, strlen(s->folder)));
+        v = value_with(&s->mem, v, "@file", file_value(s));
+        v = session_agent_input(s, v, err);
+    }
+    return v;
+}
+
+static bool input_written(const pawl_value *v, buf *out, pawl_err *err)
+{
+    if (v == NULL) {
+        if (err->code == PAWL_OK)
+            fail(err, PAWL_NOMEM, "no memory for the input");
+        return false;
+    }
+    canon(out, v);
+    return !out->failed;
+}
+
+bool session_upgraded(session *s, const pawl_value *set, buf *out, pawl_err *err)
+{
+    return input_written(with_own(s, set != NULL ? set : value_pack(&s->mem, err, "{}"), err), out, err);
+}
+
 bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out, pawl_err *err)
 {
     const pawl_value *v = input != NULL ? input : value_pack(&s->mem, err, "{}");
@@ -359,20 +388,10 @@ bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out
         fail(err, PAWL_INVALID, "names that begin with @ are Pawl's own, and no input");
         return false;
     }
-    if (s->file != NULL) {
-        v = value_with(&s->mem, v, "@cwd", value_string(&s->mem, s->folder, strlen(s->folder)));
-        v = value_with(&s->mem, v, "@file", file_value(s));
-        if (s->policy != NULL)
-            v = value_with(&s->mem, v, "@policy", s->policy);
-        if ((v = session_agent_input(s, v, err)) == NULL && err->code != PAWL_OK)
-            return false;
-        if (mode != PAWL_MODE_NONE)
-            v = value_with(&s->mem, v, "@mode", value_string(&s->mem, pawl_mode_name(mode), strlen(pawl_mode_name(mode))));
-    }
-    if (v == NULL) {
-        fail(err, PAWL_NOMEM, "no memory for the input");
-        return false;
-    }
-    canon(out, v);
-    return !out->failed;
+    v = with_own(s, v, err);
+    if (s->policy != NULL)
+        v = value_with(&s->mem, v, "@policy", s->policy);
+    if (mode != PAWL_MODE_NONE && session_has(s, "@mode"))
+        v = value_with(&s->mem, v, "@mode", value_string(&s->mem, pawl_mode_name(mode), strlen(pawl_mode_name(mode))));
+    return input_written(v, out, err);
 }

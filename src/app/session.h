@@ -116,9 +116,9 @@ const char *session_run(const session *s);          /* "": none yet */
 void session_no(const session *s, const char *run, const pawl_wait *w, buf *out);
 /* The start input of a new run: `input` (an object, or NULL), Pawl's own channels, and `policy`. False: see err. */
 bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out, pawl_err *err);
-/* begin.c: the settings of a new run besides its input, the same for every verb. *mode: the given one, or PAWL_MODE_NONE, which becomes that of the
- * settings, or of the agent. Sets s->policy, and in `info` mode, retention, budget, and the first label of a plug-in. */
-PAWL_MUST_USE pawl_code session_begin_settings(session *s, pawl_mode *mode, pawl_run_info *info, pawl_err *err);
+/* What an upgraded run takes: `set` (NULL: nothing) and the text of its new file. False: see err. */
+bool session_upgraded(session *s, const pawl_value *set, buf *out, pawl_err *err);
+bool session_has(const session *s, const char *channel);       /* whether its machine has one of Pawl's own channels, such as "@mode" */
 /* Evaluate the file's `output` on the state of its run; NULL with err.code PAWL_OK: it has none. In s->mem. */
 const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err);
 /* reader.c: the sources of texts: the disk (FILE_BYTES_MAX), or the copy in a run. */

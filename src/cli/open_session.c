@@ -2,6 +2,7 @@
  *
  * Called by the verbs, on the main thread. The session is the verb's: session_free. */
 #include "cli/open_session.h"
+#include "cli/run_driver.h"
 #include "history/current_state.h"
 #include "host/open_questions.h"
 
@@ -143,6 +144,8 @@ static int take_run(session *s, pawl_store *store, pawl_state *st, const char *o
         cli_note(s->c, "%s: it ran under another machine than its file makes now: another version of Pawl, of jq, or of a plug-in", s->run);
     if (cli_given(s->c, "upgrade") == NULL)
         return s->only_look ? EXIT_DONE : say_divergence(s);
+    if (pawl_state_next(st) != PAWL_HALTED && (code = go_mode(s, st, true)) != EXIT_DONE)      /* before it: an adoption drives the run */
+        return code;
     rc = session_upgrade(s, &err);
     return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
 }

@@ -487,8 +487,6 @@ static int may_tell(session *s, const pawl_event *ev)
     const pawl_event_kind kind = ev->kind;
     pawl_err err = {0};
     pawl_state *st = pawl_run_state(s->engine, s->run, &err);
-    bool drives = cli_given(s->c, "no-run") == NULL && kind != PAWL_EV_UPDATE;
-
     if (st == NULL)
         return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
     if (pawl_state_next(st) == PAWL_HALTED)
@@ -498,7 +496,8 @@ static int may_tell(session *s, const pawl_event *ev)
              s->run);
         return cli_fail(s->c, PAWL_INVALID, &err);
     }
-    return drives && kind != PAWL_EV_CANCEL && !go_elsewhere(s, NULL) ? go_mode(s, st) : EXIT_DONE;
+    return kind == PAWL_EV_CANCEL || kind == PAWL_EV_UPDATE ? EXIT_DONE
+                                                            : go_mode(s, st, cli_given(s->c, "no-run") == NULL && !go_elsewhere(s, NULL));
 }
 
 int go_may_tell(session *s, pawl_event_kind kind)

@@ -30,11 +30,12 @@ const char *go_who(void);                       /* the user of this process, as 
 
 /* budget.c: the limits that an option gives, in the form of "@budget". EXIT_DONE, or the usage error was printed. */
 int budget_bounds(cli_call *c, const char *option, const pawl_value **caps);
-/* run_mode.c: before it is driven on, --mode and the settings of the moment are left for it. Bypass is not kept, and has to be given again.
- * EXIT_DONE; else said. */
-const char *go_mode_of(pawl_state *st);                /* the current mode, or the one that is about to apply; NULL: none */
-int go_mode(session *s, pawl_state *st);
+/* run_mode.c: before a run goes on, --mode and the settings of the moment are delivered to it (app/ways.h). `drives`: this process drives it, so bypass,
+ * which is not kept, has to be given again. EXIT_DONE; else said. */
+int go_mode(session *s, pawl_state *st, bool drives);
 int go_mode_with(session *s, const pawl_value **set);   /* for a run that has ended, which takes them only when it is reopened: adds them to `set` */
+pawl_code go_settle(session *s, pawl_state *st, bool drives, pawl_err *err);   /* go_mode without a word on stderr; --mode was checked */
+bool mode_given(cli_call *c, int *code);        /* whether --mode has a valid value, or none; else the usage error was printed */
 int resume_session(session *s);                 /* resume.c: continue an existing run */
 
 /* ui/waits.c: the waits of a run, as a block on stderr, and as JSON. */

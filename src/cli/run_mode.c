@@ -1,102 +1,71 @@
-/* run_mode.c - delivers the mode and the rules with which a run continues (P1), before it is driven.
+/* run_mode.c - delivers what a run takes before it is driven on: the mode that was given, and the settings of now (P1).
  *
- * Called by the verbs that drive a run, on the main thread, while this process does not drive the run. */
+ * Called by the verbs that go on with a run, on the main thread, while the engine here drives nothing. What is due is decided by app/go_on.c. */
 #include "cli/run_driver.h"
-#include "app/settings.h"
+#include "app/ways.h"
 
-/* ---- before it goes on -------------------------------------------------------------------------------- */
-
-const char *go_mode_of(pawl_state *st)
+bool mode_given(cli_call *c, int *code)
 {
-    const pawl_value *coming = pawl_state_coming(st, "@mode");
+    const char *word = cli_given(c, "mode");
 
-    return pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
+    *code = word == NULL || pawl_mode_named(word) != PAWL_MODE_NONE
+                ? EXIT_DONE : cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", word);
+    return *code == EXIT_DONE;
 }
 
-/* The rules that apply from now on: the settings may have changed since the start. NULL: they have not. */
-static int policy_due(session *s, pawl_state *st, const pawl_value **due)
+static pawl_code due(session *s, pawl_state *st, bool drives, const pawl_value **update, pawl_err *err)
 {
-    const pawl_value *coming = pawl_state_coming(st, "@policy"), *now = coming != NULL ? coming : pawl_state_get(st, "@policy"), *v;
-    pawl_err err = {0};
-
-    *due = NULL;
-    v = s->file == NULL ? NULL : settings_policy(s->caller, &s->mem, s->file, s->folder, &err);
-    if (err.code != PAWL_OK)
-        return cli_fail(s->c, err.code, &err);
-    if (v == NULL && (now == NULL || pawl_value_type(now) == PAWL_TYPE_NULL))
-        return EXIT_DONE;
-    if (v != NULL && now != NULL && pawl_value_equal(v, now))
-        return EXIT_DONE;
-    *due = v != NULL ? v : value_null(&s->mem);
-    return EXIT_DONE;
+    return session_go_on(s, st, &(going_on){ .mode = pawl_mode_named(cli_given(s->c, "mode")), .drives = drives }, update, err);
 }
 
-/* The mode that was given; NULL: it stays. */
-static int mode_due(session *s, pawl_state *st, const pawl_value **due)
+pawl_code go_settle(session *s, pawl_state *st, bool drives, pawl_err *err)
 {
-    const char *word = cli_given(s->c, "mode"), *now = go_mode_of(st);
-    pawl_err err = {0};
-
-    *due = NULL;
-    if (word == NULL) {
-        if (now == NULL || pawl_mode_named(now) != PAWL_BYPASS)
-            return EXIT_DONE;
-        fail(&err, PAWL_INVALID, "%s was in bypassPermissions, which is not kept: say --mode bypassPermissions once more, or --mode default", s->run);
-        return cli_fail(s->c, PAWL_INVALID, &err);
-    }
-    if (pawl_mode_named(word) == PAWL_MODE_NONE)
-        return cli_usage(s->c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", word);
-    if (s->file != NULL && (now == NULL || strcmp(now, word) != 0))
-        *due = value_string(&s->mem, word, strlen(word));
-    return EXIT_DONE;
-}
-
-static int own_tell(session *s, const char *channel, const pawl_value *value)
-{
-    const pawl_value *all = value_with(&s->mem, value_pack(&s->mem, NULL, "{}"), channel, value);
     pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
-    pawl_err err = {0};
-    pawl_code rc;
+    const pawl_value *update;
+    pawl_code rc = due(s, st, drives, &update, err);
     buf b;
 
+    if (rc != PAWL_OK || update == NULL)
+        return rc;
     buf_init(&b, NULL);
-    canon(&b, all);
+    canon(&b, update);
     buf_char(&b, '\0');
     ev.value = b.data;
-    rc = all == NULL || b.failed ? fail(&err, PAWL_NOMEM, "%s: no memory for its %s", s->run, channel + 1) : session_tell(s, &ev, &err);
+    rc = b.failed ? fail(err, PAWL_NOMEM, "%s: no memory for its mode and its rules", s->run) : session_tell(s, &ev, err);
     buf_free(&b);
-    return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
+    return rc;
 }
 
-int go_mode(session *s, pawl_state *st)
+int go_mode(session *s, pawl_state *st, bool drives)
 {
-    const pawl_value *mode, *policy;
-    int code = mode_due(s, st, &mode);
+    pawl_err err = {0};
+    pawl_code rc;
+    int code;
 
-    if (code == EXIT_DONE && mode != NULL)
-        code = own_tell(s, "@mode", mode);
-    if (code == EXIT_DONE)
-        code = policy_due(s, st, &policy);
-    return code == EXIT_DONE && policy != NULL ? own_tell(s, "@policy", policy) : code;
+    if (!mode_given(s->c, &code))
+        return code;
+    rc = go_settle(s, st, drives, &err);
+    return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
 }
 
 int go_mode_with(session *s, const pawl_value **set)
 {
-    const pawl_value *mode = NULL, *policy = NULL;
+    const pawl_value *update, *key, *v;
     pawl_err err = {0};
     pawl_state *st = pawl_run_state(s->engine, s->run, &err);
+    pawl_code rc;
+    pawl_iter it;
     int code;
 
     if (st == NULL)
         return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
-    if (pawl_state_next(st) != PAWL_HALTED || cli_given(s->c, "no-run") != NULL)
-        return EXIT_DONE;
-    if ((code = mode_due(s, st, &mode)) != EXIT_DONE || (code = policy_due(s, st, &policy)) != EXIT_DONE)
+    if (!mode_given(s->c, &code) || pawl_state_next(st) != PAWL_HALTED)
         return code;
-    if (mode != NULL)
-        *set = value_with(&s->mem, *set, "@mode", mode);
-    if (policy != NULL)
-        *set = value_with(&s->mem, *set, "@policy", policy);
+    if ((rc = due(s, st, cli_given(s->c, "no-run") == NULL, &update, &err)) != PAWL_OK)
+        return cli_fail(s->c, rc, &err);
+    it = pawl_iter_of(update);
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        *set = value_with(&s->mem, *set, pawl_value_string(key), v);
     if (*set != NULL)
         return EXIT_DONE;
     fail(&err, PAWL_NOMEM, "%s: no memory for its mode", s->run);

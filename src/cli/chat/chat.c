@@ -4,6 +4,7 @@
 #include "cli/chat/chat.h"
 #include "cli/run_driver.h"
 #include "app/settings.h"
+#include "app/ways.h"
 #include "cli/verbs.h"
 #include "net/net.h"
 
@@ -133,13 +134,14 @@ static bool prompt_of(chat *k, buf *out, pawl_err *err)
 
 /* ---- begun --------------------------------------------------------------------------------------------------------- */
 
-typedef struct chat_begin { chat *k; pawl_run_info info; const char *input; const pawl_event *ev; } chat_begin;
+/* `b`: of a new run; `ev`: of one that is there; neither: it goes on by itself. */
+typedef struct chat_begin { beginning *b; const pawl_event *ev; } chat_begin;
 
-static pawl_code begins(session *s, void *ctx, pawl_err *err)
+static pawl_code begins(session *s, const chat_begin *b, pawl_err *err)
 {
-    const chat_begin *b = ctx;
-
-    return b->ev != NULL ? pawl_event_send(s->engine, s->run, b->ev, err) : pawl_run_with(s->engine, &b->info, b->input, err);
+    if (b->ev != NULL)
+        return pawl_event_send(s->engine, s->run, b->ev, err);
+    return b->b != NULL ? session_begin(s, b->b, err) : pawl_run(s->engine, s->run, NULL, err);
 }
 
 static void label_of(const session *s, char out[LABEL_BYTES])
@@ -262,13 +264,15 @@ static int drive(chat *k, chat_begin *b)
 
     go_signals(k->s->engine);
     /* Live events reach only readers that are open, so the run is created before it is driven. */
-    if (k->partial && b->input != NULL && (rc = pawl_begin_with(k->s->engine, &b->info, b->input, &err)) < 0)
-        return cli_fail(k->c, rc, &err);
-    if (k->partial)
-        b->input = NULL;
+    if (k->partial && b->b != NULL) {
+        b->b->only = true;
+        if ((rc = session_begin(k->s, b->b, &err)) < 0)
+            return cli_fail(k->c, rc, &err);
+        b->b = NULL;
+    }
     if (!chat_reader_begin(k))
         return cli_fail(k->c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no thread for the output" });
-    rc = b->ev == NULL && b->input == NULL ? pawl_run(k->s->engine, k->s->run, NULL, &err) : begins(k->s, b, &err);
+    rc = begins(k->s, b, &err);
     if (rc >= 0 && k->frames_in && !chat_listener_begin(k)) {
         rc = fail(&err, PAWL_INVALID, "frames on stdin need a store in a file: --store sqlite:PATH");
     } else if (rc >= 0 && k->frames_in) {
@@ -290,17 +294,12 @@ static int begin_new(chat *k, pawl_store *store, const pawl_value *prompt)
     session *s = k->s;
     char label[LABEL_BYTES];
     pawl_err err = {0};
-    pawl_mode mode = pawl_mode_named(cli_given(s->c, "mode"));
     const pawl_value *config = NULL, *input = value_pack(&s->mem, NULL, "{}");
-    chat_begin b = { .k = k, .info = { .id = s->run, .created_by = go_who() } };
-    buf text;
-    int code;
+    beginning b = { .info = { .id = s->run, .created_by = go_who() }, .mode = pawl_mode_named(cli_given(s->c, "mode")) };
 
     label_of(s, label);
-    if (session_begin_settings(s, &mode, &b.info, &err) == PAWL_OK)
+    if (session_settle(s, &b, &err) == PAWL_OK)
         config = config_given(s, NULL, &err);
-    mode = mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT;
-    b.info.mode = pawl_mode_name(mode);
     b.info.labels[0] = label;
     if (err.code == PAWL_OK && cli_new_id(store, pawl_machine_name(s->machine), s->run, &err) != PAWL_OK && err.code == PAWL_OK)
         fail(&err, PAWL_IO, "no random number for an id");
@@ -315,17 +314,9 @@ static int begin_new(chat *k, pawl_store *store, const pawl_value *prompt)
         s->own = value_with(&s->mem, s->own, "@config", config);
     if (prompt != NULL)
         input = value_with(&s->mem, input, "input", prompt);
-    buf_init(&text, NULL);
-    if (session_input(s, input, mode, &text, &err)) {
-        buf_char(&text, '\0');
-        b.input = text.data;
-        chat_init_frame(k, mode, model_of(s, config));
-        code = drive(k, &b);
-    } else {
-        code = cli_fail(k->c, err.code, &err);
-    }
-    buf_free(&text);
-    return code;
+    b.input = input;
+    chat_init_frame(k, b.mode, model_of(s, config));
+    return drive(k, &(chat_begin){ .b = &b });
 }
 
 /* ---- one that is there ---------------------------------------------------------------------------------------------------------- */
@@ -428,7 +419,7 @@ static int go_on_with(chat *k, const pawl_value *prompt)
 {
     session *s = k->s;
     pawl_event ev = { .kind = PAWL_EV_INPUT, .by = go_who() };
-    chat_begin b = { .k = k };
+    chat_begin b = {0};
     pawl_err err = {0};
     pawl_state *st = pawl_run_state(s->engine, s->run, &err);
     int code;
@@ -443,7 +434,7 @@ static int go_on_with(chat *k, const pawl_value *prompt)
         return cli_fail(k->c, err.code < 0 ? err.code : PAWL_IO, &err);
     from_now(k);
     st = pawl_run_state(s->engine, s->run, &err);
-    chat_init_frame(k, st != NULL && pawl_mode_named(go_mode_of(st)) != PAWL_MODE_NONE ? pawl_mode_named(go_mode_of(st)) : PAWL_DEFAULT,
+    chat_init_frame(k, st != NULL && pawl_mode_named(run_mode_of(st)) != PAWL_MODE_NONE ? pawl_mode_named(run_mode_of(st)) : PAWL_DEFAULT,
                     model_of(s, st != NULL ? pawl_state_get(st, "@config") : NULL));
     buf_init(&json, NULL);
     if (prompt != NULL) {

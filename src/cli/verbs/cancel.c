@@ -66,6 +66,7 @@ static int interrupt_run(cli_call *c)
 
 static const cli_option interrupt_options[] = {
     OPTION_NO_RUN,
+    OPTION_MODE,
     { "json", NULL, "the state after it, as JSON" },
     { NULL, NULL, NULL },
 };

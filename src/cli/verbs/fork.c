@@ -1,8 +1,59 @@
 /* fork.c - `pawl fork`: makes a new run from an entry of another one (G8).
  *
  * Called by main.c on the main thread. Owns its session, which it frees; it drives no run. */
+#include "app/ways.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
+
+typedef struct mail { arena *mem; pawl_mode mode; } mail;
+
+static bool see_mode(void *ctx, const pawl_delivery *d)
+{
+    mail *m = ctx;
+    const pawl_value *v = d->kind == PAWL_DELIVER_UPDATE ? value_parse(m->mem, d->value.data, d->value.size, "an update", NULL) : NULL;
+    const pawl_mode mode = pawl_mode_named(pawl_value_string(pawl_value_get(v, "@mode")));
+
+    m->mode = mode != PAWL_MODE_NONE ? mode : m->mode;
+    return true;
+}
+
+/* The mode of the run now, which may still be in its mailbox. */
+static pawl_code mode_now(session *s, pawl_state *st, pawl_mode *mode, pawl_err *err)
+{
+    pawl_store *store = session_store(s);
+    mail m = { .mem = &s->mem, .mode = pawl_mode_named(run_mode_of(st)) };
+    const pawl_code rc = store->verbs->deliveries(store, s->run, see_mode, &m, err);
+
+    *mode = m.mode;
+    return rc;
+}
+
+/* A fork goes on by the settings of now. Its mode is that of its entry, unless one is given or the old run was lowered since: a fork is no way around
+ * plan mode (P1). It is not driven here, so bypass is asked for by whoever drives it. */
+static pawl_code settle(session *s, uint64_t seq, const pawl_value **set, pawl_err *err)
+{
+    going_on g = { .mode = pawl_mode_named(cli_given(s->c, "mode")) };
+    const pawl_value *update = NULL, *key, *v;
+    pawl_mode then, now = PAWL_MODE_NONE;
+    pawl_state *st = pawl_run_state(s->engine, s->run, err);
+    pawl_code rc;
+    pawl_iter it;
+
+    if (st == NULL)
+        return err->code < 0 ? err->code : PAWL_IO;
+    if ((rc = mode_now(s, st, &now, err)) != PAWL_OK || (rc = pawl_history_state(session_store(s), s->run, seq, &st, err)) != PAWL_OK)
+        return rc;
+    then = pawl_mode_named(run_mode_of(st));
+    if (g.mode == PAWL_MODE_NONE && now < then)
+        g.mode = now;
+    if (pawl_state_status(st) != PAWL_SUBMITTED && pawl_state_next(st) != PAWL_HALTED)
+        rc = session_go_on(s, st, &g, &update, err);
+    it = pawl_iter_of(update);
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        *set = value_with(&s->mem, *set, pawl_value_string(key), v);
+    pawl_state_free(st);
+    return rc == PAWL_OK && *set == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for a fork", s->run) : rc;
+}
 
 static int fork_from(session *s, uint64_t seq, const pawl_value *set)
 {
@@ -18,6 +69,8 @@ static int fork_from(session *s, uint64_t seq, const pawl_value *set)
         snprintf(fork, sizeof fork, "%s", id);
     else
         rc = cli_new_id(session_store(s), pawl_machine_name(s->machine), fork, &err);
+    if (rc == PAWL_OK)
+        rc = settle(s, seq, &set, &err);
     buf_init(&text, NULL);
     canon(&text, set);
     buf_char(&text, '\0');
@@ -51,6 +104,8 @@ static int fork_run(cli_call *c)
         return EXIT_USAGE;
     if (cli_given(c, "id") != NULL && strlen(cli_given(c, "id")) >= RUN_ID_BYTES)
         return cli_usage(c, "an id has 128 characters at most");
+    if (!mode_given(c, &code))
+        return code;
     if ((set = set_values(c, &code)) == NULL || (s = session_of_run(c, c->args[0], &code)) == NULL)
         return code;
     code = fork_from(s, seq, set);
@@ -61,6 +116,7 @@ static int fork_run(cli_call *c)
 static const cli_option options[] = {
     { "at", "SEQ", "the last entry to copy; the default is the newest" },
     { "set", "CHANNEL=JSON...", "change a channel of the new run" },
+    { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes of the new run may do without approval" },
     { "id", "RUN", "the id of the new run" },
     { NULL, NULL, NULL },
 };

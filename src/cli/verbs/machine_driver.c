@@ -3,6 +3,7 @@
  * Owns one session with its engine. Made, started, joined and closed by the worker's main thread (worker.c); between start and join the engine
  * belongs to the thread that is started here. The state is changed under the lock of the board.
  * Invariants: a thread exists exactly in the states working, backing-off and returned; failures > 0 in backing-off. */
+#include "app/ways.h"
 #include "base/sm.h"
 #include "cli/prove.h"
 #include "cli/run_driver.h"
@@ -113,11 +114,33 @@ static pawl_code proof_admits(driver *d, pawl_state *st, bool next, pawl_err *er
     return rc;
 }
 
+/* The settings of now, as for a verb that goes on with the run (app/ways.h). Those that cannot be read park it: its rules are not known. They are noted
+ * once, and not again for each run. */
+static pawl_code settings_now(void *ctx, pawl_state *st, const char **update, pawl_err *err)
+{
+    driver *d = ctx;
+    const pawl_value *all;
+    pawl_code rc;
+
+    arena_free(&d->settings);
+    arena_init(&d->settings, NULL, 4096);
+    buf_free(&d->update);
+    buf_init(&d->update, NULL);
+    rc = session_go_on(d->s, st, &(going_on){ .served = true, .quiet = d->settings_noted, .mem = &d->settings }, &all, err);
+    d->settings_noted = true;
+    if (rc != PAWL_OK || all == NULL)
+        return rc == PAWL_OK || rc == PAWL_NOMEM ? rc : PAWL_DENIED;
+    canon(&d->update, all);
+    buf_char(&d->update, '\0');
+    *update = d->update.data;
+    return d->update.failed ? fail(err, PAWL_NOMEM, "%s: no memory for its rules", pawl_state_run(st)) : PAWL_OK;
+}
+
 /* bypassPermissions is not stored: whoever continues such a run must give it again (P1). */
 static pawl_code admits(void *ctx, pawl_state *st, pawl_err *err)
 {
     driver *d = ctx;
-    const char *mode = go_mode_of(st);
+    const char *mode = run_mode_of(st);
     pawl_code rc = PAWL_OK;
 
     if (pawl_state_next(st) == PAWL_HALTED)
@@ -133,12 +156,20 @@ static pawl_code admits(void *ctx, pawl_state *st, pawl_err *err)
 
 /* ---- the thread --------------------------------------------------------------------------------------------- */
 
+/* As pawl_work does: a parked run is driven with the settings of now, and only if it may be. */
 static bool may_drive(driver *d, const char *run)
 {
-    pawl_state *st = !d->board->bypass || d->board->proven ? pawl_run_state(d->s->engine, run, NULL) : NULL;
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = "pawl" };
     pawl_err err = {0};
+    pawl_state *st = pawl_run_state(d->s->engine, run, &err);
 
-    return st == NULL || admits(d, st, &err) == PAWL_OK;
+    if (st == NULL || pawl_state_next(st) == PAWL_HALTED)
+        return true;
+    if (pawl_state_status(st) != PAWL_SUBMITTED && settings_now(d, st, &ev.value, &err) != PAWL_OK)
+        return false;
+    if (ev.value != NULL && session_tell_run(d->s, run, &ev, &err) != PAWL_OK)
+        return false;
+    return admits(d, st, &err) == PAWL_OK;
 }
 
 /* Parked runs are not due: another version may have parked them, so each is tried once. */
@@ -231,6 +262,9 @@ driver *driver_new(driver_board *b, session *s)
     d->used_ms = steady_ms();
     sm_begin(&driver_table, &d->state, DRIVER_IDLE, d);
     session_watch(s, stored, d);
+    arena_init(&d->settings, NULL, 4096);
+    buf_init(&d->update, NULL);
+    pawl_engine_settings(s->engine, settings_now, d);
     pawl_engine_admit(s->engine, admits, d);
     return d;
 }
@@ -292,6 +326,8 @@ void driver_close(driver *d)
 
     driver_move(d, DRIVER_CLOSED);
     session_free(s);
+    arena_free(&d->settings);
+    buf_free(&d->update);
     free(d->parked);
     free(d);
 }

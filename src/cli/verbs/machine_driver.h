@@ -43,6 +43,9 @@ typedef struct driver {
     bool good_known[PAWL_BYPASS + 1];
     char (*parked)[RUN_ID_BYTES];  /* runs to try once more when the thread starts */
     size_t nparked;
+    arena settings;             /* of the last run that was claimed: what it took from the settings of now, and its text */
+    buf update;
+    bool settings_noted;
     uint64_t serial;            /* given by the worker: unique */
     int64_t used_ms;            /* when its thread last worked */
 } driver;

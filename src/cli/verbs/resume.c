@@ -94,14 +94,18 @@ int resume_session(session *s)
 {
     pawl_err err = {0};
     pawl_state *st = pawl_run_state(s->engine, s->run, &err);
+    bool elsewhere;
     int code;
 
     if (st == NULL)
         return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
-    if (pawl_state_next(st) == PAWL_HALTED || go_elsewhere(s, NULL))
+    if (pawl_state_next(st) == PAWL_HALTED)
         return go(s, go_on, NULL);
-    if ((code = go_mode(s, st)) != EXIT_DONE)
+    elsewhere = go_elsewhere(s, NULL);
+    if ((code = go_mode(s, st, !elsewhere)) != EXIT_DONE)
         return code;
+    if (elsewhere)
+        return go(s, go_on, NULL);
     if (pawl_state_next(st) == PAWL_PENDING)
         say_kept(s, st);
     return go(s, go_on, NULL);

@@ -44,10 +44,10 @@ static int retry_run(cli_call *c)
     if ((s = session_of_run(c, c->args[0], &code)) == NULL)
         return code;
     buf_init(&text, NULL);
-    if (s->upgraded && !session_input(s, set, pawl_mode_named(cli_given(c, "mode")), &text, &err))
-        code = cli_fail(c, err.code, &err);
-    else if (!s->upgraded && (code = go_mode_with(s, &set)) == EXIT_DONE)
+    if ((code = go_mode_with(s, &set)) == EXIT_DONE && !s->upgraded)
         canon(&text, set);
+    else if (code == EXIT_DONE && !session_upgraded(s, set, &text, &err))
+        code = cli_fail(c, err.code, &err);
     buf_char(&text, '\0');
     if (pawl_value_size(set) > 0 || s->upgraded)
         ev.update = text.data;

@@ -1,6 +1,7 @@
 /* run.c - `pawl run`: starts a new run of an agent file, or continues an existing one.
  *
  * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
+#include "app/ways.h"
 #include "cli/run_driver.h"
 #include "cli/prove.h"
 #include "cli/verbs.h"
@@ -85,28 +86,17 @@ static const pawl_value *input_of(session *s, pawl_err *err)
 
 /* ---- a new one -------------------------------------------------------------------------------------------- */
 
-typedef struct new_run {
-    pawl_run_info info;
-    pawl_mode mode;
-    const char *input;
-} new_run;
-
 static pawl_code begin(session *s, void *ctx, pawl_err *err)
 {
-    const new_run *b = ctx;
-
-    return pawl_run_with(s->engine, &b->info, b->input, err);
+    return session_begin(s, ctx, err);
 }
 
-static int run_new(session *s, new_run *b)
+static int run_new(session *s, beginning *b)
 {
     pawl_err err = {0};
-    const pawl_value *input = input_of(s, &err);
     size_t labels = b->info.labels[0] != NULL;
-    buf text;
-    int code;
 
-    if (input == NULL)
+    if ((b->input = input_of(s, &err)) == NULL)
         return cli_fail(s->c, err.code, &err);
     b->info.id = s->run;
     b->info.context = cli_given(s->c, "context");
@@ -117,17 +107,8 @@ static int run_new(session *s, new_run *b)
                              : "a label is a text of at least one character");
         b->info.labels[labels++] = cli_given_at(s->c, "label", i);
     }
-    buf_init(&text, NULL);
-    if (session_input(s, input, b->mode != PAWL_MODE_NONE ? b->mode : PAWL_DEFAULT, &text, &err)) {
-        buf_char(&text, '\0');
-        b->input = text.data;
-        cli_note(s->c, "%s begins", s->run);
-        code = go(s, begin, b);
-    } else {
-        code = cli_fail(s->c, err.code, &err);
-    }
-    buf_free(&text);
-    return code;
+    cli_note(s->c, "%s begins", s->run);
+    return go(s, begin, b);
 }
 
 /* ---- one that is there ---------------------------------------------------------------------------------------- */
@@ -184,7 +165,7 @@ static bool exists(pawl_store *store, const char *run, pawl_err *err)
     return rc == PAWL_OK;
 }
 
-static int run_in(session *s, pawl_store *store, new_run *b)
+static int run_in(session *s, pawl_store *store, beginning *b)
 {
     const char *id = cli_given(s->c, "id");
     pawl_err err = {0};
@@ -215,7 +196,7 @@ static int run_in(session *s, pawl_store *store, new_run *b)
 static int run_run(cli_call *c)
 {
     const char *word = cli_given(c, "mode");
-    new_run b = { .mode = pawl_mode_named(word) };
+    beginning b = { .mode = pawl_mode_named(word) };
     pawl_err err = {0};
     pawl_store *store;
     session *s;
@@ -229,7 +210,7 @@ static int run_run(cli_call *c)
         return cli_usage(c, "an id has 128 characters at most");
     if ((s = session_of_file(c, c->args[0], &code)) == NULL)
         return code;
-    (void)!session_begin_settings(s, &b.mode, &b.info, &err);
+    (void)!session_settle(s, &b, &err);
     if (err.code == PAWL_OK && cli_given(c, "proven") != NULL &&
         prove_admits(s, b.mode != PAWL_MODE_NONE ? b.mode : PAWL_DEFAULT, s->policy, NULL, &err) == PAWL_DENIED)
         err.code = PAWL_INVALID;    /* an error of the file, not of a run */

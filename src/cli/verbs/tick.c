@@ -1,6 +1,7 @@
 /* tick.c - `pawl tick`: one event is fed, its commands are performed or handed out, and the program exits, for queues and function services (F4).
  *
  * Called by main.c on the main thread. Owns its session, which it frees; it feeds one event, or what is due, itself. */
+#include "app/ways.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 
@@ -85,32 +86,32 @@ static bool hand_out(session *s, pawl_state *st)
                                      pawl_status_name(pawl_state_status(st)), "waits", waits));
 }
 
+/* Goes on with a run that is there, after it has taken the mode that is given and the settings of now. */
+static pawl_code feed_on(session *s, const pawl_event *ev, pawl_err *err)
+{
+    pawl_state *st = pawl_run_state(s->engine, s->run, err);
+
+    if (st == NULL)
+        return err->code < 0 ? err->code : PAWL_IO;
+    if (pawl_state_next(st) != PAWL_HALTED && ev->kind != PAWL_EV_CANCEL && go_settle(s, st, true, err) != PAWL_OK)
+        return err->code;
+    return ev->kind == PAWL_EV_START || ev->kind == PAWL_EV_TICK ? pawl_run(s->engine, s->run, NULL, err) : pawl_event_send(s->engine, s->run, ev, err);
+}
+
 /* A start event creates the run if it does not exist. */
 static pawl_code feed(session *s, const pawl_event *ev, pawl_err *err)
 {
-    pawl_head head;
+    beginning b = { .info = { .id = s->run, .created_by = go_who() }, .mode = pawl_mode_named(cli_given(s->c, "mode")) };
     pawl_store *store = session_store(s);
-    const pawl_value *input = NULL;
-    pawl_run_info info = { .id = s->run, .created_by = go_who() };
-    pawl_mode mode = PAWL_MODE_NONE;
-    pawl_code rc;
-    buf text;
+    pawl_head head;
 
     if (store->verbs->head(store, s->run, &head, NULL) != PAWL_GONE)
-        return ev->kind == PAWL_EV_START || ev->kind == PAWL_EV_TICK ? pawl_run(s->engine, s->run, NULL, err) : pawl_event_send(s->engine, s->run, ev, err);
+        return feed_on(s, ev, err);
     if (ev->kind != PAWL_EV_START)
         return fail(err, PAWL_GONE, "%s: no such run; {\"kind\":\"start\",\"value\":{...}} starts one", s->run);
-    if (ev->value != NULL && (input = value_parse(&s->mem, ev->value, strlen(ev->value), "value", err)) == NULL)
+    if (ev->value != NULL && (b.input = value_parse(&s->mem, ev->value, strlen(ev->value), "value", err)) == NULL)
         return err->code;
-    if ((rc = session_begin_settings(s, &mode, &info, err)) != PAWL_OK)
-        return rc;
-    buf_init(&text, NULL);
-    rc = session_input(s, input, mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT, &text, err) ? PAWL_OK : err->code;
-    buf_char(&text, '\0');
-    if (rc == PAWL_OK)
-        rc = pawl_run_with(s->engine, &info, text.data, err);
-    buf_free(&text);
-    return rc;
+    return session_begin(s, &b, err);
 }
 
 /* The caller comes back when the timer is due, so this never sleeps. */
@@ -155,6 +156,8 @@ static int tick_run(cli_call *c)
 
     if (id == NULL || strlen(id) >= RUN_ID_BYTES)
         return cli_usage(c, "--id RUN is needed");
+    if (!mode_given(c, &code))
+        return code;
     v = given == NULL ? value_pack(&c->mem, &err, "{s:s}", "kind", "tick") : value_parse(&c->mem, given, strlen(given), "--event", &err);
     if (v == NULL || !event_of(c, v, &ev, &err))
         return cli_fail(c, PAWL_INVALID, &err);
@@ -172,6 +175,7 @@ static int tick_run(cli_call *c)
 static const cli_option options[] = {
     { "id", "RUN", "the run; the event `start` starts it" },
     { "event", "JSON", "{\"kind\",\"id\",\"name\",\"value\",\"outcome\",\"by\",\"note\"}; without it: everything that is due" },
+    OPTION_MODE,
     RECORD_OPTIONS,
     { "hand-out", NULL, "perform only expressions: the caller performs the other commands and returns a receipt" },
     { NULL, NULL, NULL },
