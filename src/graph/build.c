@@ -663,6 +663,8 @@ void pawl_graph_max_concurrency(pawl_graph *g, uint32_t n) { if (g != NULL) g->m
 void pawl_graph_max_calls(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_calls = n > 0 ? n : MAX_CALLS; }
 void pawl_graph_max_tasks(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_tasks = n > 0 ? n : MAX_TASKS; }
 
+void graph_shows_undo(pawl_graph *g) { if (g != NULL) g->shows_undo = true; }
+
 void pawl_graph_no_progress(pawl_graph *g, uint32_t n)
 {
     if (g == NULL)

@@ -449,6 +449,8 @@ static pawl_machine *compile_machine(const compiling *c)
     *m = (pawl_machine){ .ops = &graph_ops, .alloc = g->alloc, .name = g->name, .version = g->version, .channels = c->channels,
                          .nchannels = (uint32_t)c->nchannels, .effects = c->effects, .neffects = (uint32_t)c->neffects,
                          .no_progress = g->no_progress, .turns = g->turns != NULL };
+    for (uint32_t i = 0; i < m->neffects; i++)
+        m->shows_undo = m->shows_undo || (g->shows_undo && m->effects[i].limits.inverse != NULL);
     gm->g = g;
     m->channel_json = compile_nodes(c, g) ? channels_code(&g->mem, c->channels, c->nchannels, NULL) : NULL;
     if (m->channel_json == NULL || !compile_hash(m, g)) {

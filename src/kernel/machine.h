@@ -37,6 +37,7 @@ struct pawl_machine {
     const char *output;         /* the channel that a parent run gets as result; NULL: all channels */
     const char *interrupt;      /* the signal that also interrupts running handlers; NULL: none */
     bool turns;
+    bool shows_undo;            /* an effect has an inverse, and approvals are of both (P10) */
     bool hears;                 /* the machine gets a signal even when no wait takes it */
     bool declares;              /* effects were declared after the machine was made; arena `declared` owns them */
     arena declared;

@@ -2,6 +2,7 @@
  *
  * Called once for a file without faults. The machine points into the file, so it is freed first. */
 #include "file/load/load.h"
+#include "graph/graph.h"
 
 static const char *target(const char *name)
 {
@@ -223,6 +224,7 @@ static pawl_graph *build_graph(agent_file *a)
     if (a->max_concurrency > 0)
         pawl_graph_max_concurrency(g, a->max_concurrency);
     pawl_graph_no_progress(g, a->no_progress);
+    graph_shows_undo(g);
     return g;
 }
 
@@ -319,7 +321,7 @@ static void tell(const agent_file *root, const pawl_report *r, faults *f)
 {
     for (size_t i = 0; i < pawl_report_count(r); i++) {
         const pawl_finding *one = pawl_report_at(r, i);
-        const char *text = one->text, *join = NULL;
+        const char *text = one->text, *colon = NULL;
         const agent_file *a = file_told(root, &text);
         source_place at;
 
@@ -327,9 +329,9 @@ static void tell(const agent_file *root, const pawl_report *r, faults *f)
             continue;
         text += strncmp(text, ": ", 2) == 0 ? 2 : 0;
         at = place_of(a, text);
-        if (strncmp(text, "join \"", 6) == 0 && (join = strchr(text, ':')) != NULL)
-            text = join + 1;
-        fault_at(f, at, one->severity, one->kind, "%s%s%s%s%s", join != NULL ? "the join of \"" : "", text, *one->path != '\0' ? " (" : "", one->path,
+        if (strncmp(text, "join \"", 6) == 0 && (colon = strchr(text, ':')) != NULL)
+            text = colon + 1;
+        fault_at(f, at, one->severity, one->kind, "%s%s%s%s%s", colon != NULL ? "the join of \"" : "", text, *one->path != '\0' ? " (" : "", one->path,
                  *one->path != '\0' ? ")" : "");
     }
 }

@@ -98,24 +98,35 @@ static const pawl_value *input_of(guard *g)
     return command == NULL ? NULL : value_with(a, value_pack(a, NULL, "{}"), "command", command);
 }
 
-/* Parts of a command that its text does not show: arguments of a shell, variables, stdin, a folder of its own. NULL: none, or failed. */
+/* The command that undoes the call, with its folder: a yes to the call is a yes to it. NULL: none, an older run, or it is in the input. */
+static const pawl_value *undo_of(guard *g)
+{
+    const file_node *n = g->sc->n;
+    const pawl_value *inverse = pawl_value_get(g->shown, "undo");
+
+    if (inverse == NULL || !g->sc->s->st->shows_undo || (!is_command(n) && n->undo_cwd == NULL))
+        return NULL;
+    return n->undo_cwd == NULL ? inverse : value_with(&g->sc->s->mem, inverse, "cwd", form_shown(g->sc, n->undo_cwd));
+}
+
+/* Parts of a command that its text does not show: arguments of a shell, variables, stdin, a folder of its own, its inverse. NULL: none, or failed. */
 static const pawl_value *beside(guard *g)
 {
     static const char *const members[] = { "env", "stdin" };
     const file_node *n = g->sc->n;
     pawl_step *s = g->sc->s;
-    const pawl_value *run = pawl_value_get(g->shown, "run"), *v = pawl_pack(s, "{}"), *args = pawl_pack(s, "[]"), *one;
+    const pawl_value *run = pawl_value_get(g->shown, "run"), *v = pawl_pack(s, "{}"), *args = pawl_pack(s, "[]"), *inverse = undo_of(g), *one;
 
-    if (!is_command(g->sc->n))
-        return NULL;
+    if (inverse != NULL)
+        v = value_with(&s->mem, v, "undo", inverse);
     for (size_t i = 4; n->kind == KIND_SHELL && i < pawl_value_size(run); i++)
         args = value_push(&s->mem, args, pawl_value_at(run, i));
     if (pawl_value_size(args) > 0)
         v = value_with(&s->mem, v, "args", args);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2 && is_command(n); i++)
         if ((one = pawl_value_get(g->shown, members[i])) != NULL)
             v = value_with(&s->mem, v, members[i], one);
-    if (n->cwd != NULL)
+    if (n->cwd != NULL && is_command(n))
         v = value_with(&s->mem, v, "cwd", form_shown(g->sc, n->cwd));
     if (v == NULL)
         return scope_fail(g->sc, PAWL_NOMEM, NULL) == PAWL_OK ? NULL : NULL;
