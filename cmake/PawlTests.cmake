@@ -117,6 +117,7 @@ if(PAWL_AMALGAMATION)
         COMMAND ${PROJECT_SOURCE_DIR}/tools/amalgamate ${out} COMMENT "Amalgamating pawl.c and pawl.h" VERBATIM)
     add_library(pawl_amalgamation STATIC ${out}/pawl.c ${out}/pawl.h)
     target_link_libraries(pawl_amalgamation PRIVATE pawl_deps::yyjson)
+    target_compile_definitions(pawl_amalgamation PRIVATE PAWL_HOST_ED25519)
     pawl_flags(pawl_amalgamation)
     # the function that the surrounding program must provide, for the tests
     add_library(host_sha256 STATIC test/tools/host_sha256.c)

@@ -204,6 +204,11 @@ typedef struct pawl_clock {
 } pawl_clock;
 PAWL_API void pawl_engine_clock(pawl_engine *e, const pawl_clock *clock);
 
+/* Whether the key of an approver counts on this machine (P11): asked when an answer that it signed is taken, and before a command leaves that it approved.
+ * PAWL_OK, or PAWL_DENIED with why. NULL, as at first: every key counts that the wait names. On the driving thread. */
+typedef pawl_code pawl_approver_fn(void *ctx, const char *name, const char *key, pawl_err *err);
+PAWL_API void pawl_engine_approvers(pawl_engine *e, pawl_approver_fn *fn, void *ctx);
+
 /* The value of a secret "given:NAME" ("env:NAME" and "file:PATH" are built in); lent until the next call. NULL: unknown, and the command waits. */
 typedef const char *pawl_secret_fn(void *ctx, const char *name);
 PAWL_API void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx);

@@ -207,8 +207,8 @@ typedef struct pawl_store_verbs {
 
     /* Without a lease (E16). Durable on return. PAWL_OK also when that id was delivered before with the same bytes, taken or not;
      * PAWL_CONFLICT with other bytes, and for an answer to a wait that is closed or answered: err has the first answer.
-     * PAWL_INVALID: no such wait was opened, or its schema or options refuse the value. PAWL_GONE: no such run. PAWL_LIMIT: the
-     * mailbox is full. */
+     * PAWL_INVALID: no such wait was opened, or its schema or options refuse the value. PAWL_DENIED: it names
+     * approvers, and none has signed this answer (P11). PAWL_GONE: no such run. PAWL_LIMIT: the mailbox is full. */
     pawl_code (*deliver)(pawl_store *s, const char *run, pawl_delivery *d, pawl_err *err);
     pawl_code (*deliveries)(pawl_store *s, const char *run, pawl_delivery_fn *fn, void *ctx, pawl_err *err);     /* the mailbox, in order */
 

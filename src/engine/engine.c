@@ -229,6 +229,14 @@ void pawl_engine_clock(pawl_engine *e, const pawl_clock *clock)
         e->clock = clock != NULL ? *clock : (pawl_clock){0};
 }
 
+void pawl_engine_approvers(pawl_engine *e, pawl_approver_fn *fn, void *ctx)
+{
+    if (e == NULL)
+        return;
+    e->approver = fn;
+    e->approver_ctx = ctx;
+}
+
 void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx)
 {
     if (e == NULL)

@@ -51,6 +51,8 @@ struct pawl_engine {
     cached_run *released[RELEASED_MAX];     /* a ring: the oldest is freed when a new one needs its place */
     size_t released_next;
     pawl_clock clock;           /* now_ms NULL: use the store's time */
+    pawl_approver_fn *approver;
+    void *approver_ctx;
     pawl_secret_fn *secret;
     void *secret_ctx;
     pawl_settings_fn *settings;

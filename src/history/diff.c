@@ -82,6 +82,7 @@ static unsigned elements_told(unsigned kind)
     case ITEM_DOUBT:
     case ITEM_ASK:     return 1 | 1 << 3;       /* without the times */
     case ITEM_RECEIPT: return 1 | 1 << 3 | 1 << 4;
+    case ITEM_SIGN:
     case ITEM_ANSWER:  return 1 | 1 << 3 | 1 << 4;
     case ITEM_CALL:
     case ITEM_SPAWN:   return 1 | 1 << 2;
@@ -98,7 +99,7 @@ static unsigned elements_told(unsigned kind)
 static bool has_id(unsigned kind)
 {
     return kind == ITEM_CALL || kind == ITEM_SPAWN || kind == ITEM_SLEEP || kind == ITEM_ASK || kind == ITEM_RECEIPT || kind == ITEM_ANSWER ||
-           kind == ITEM_DROP || kind == ITEM_DOUBT || kind == ITEM_REFUSAL;
+           kind == ITEM_DROP || kind == ITEM_DOUBT || kind == ITEM_REFUSAL || kind == ITEM_SIGN;
 }
 
 /* For `{...,"text":"RUN: why"}`: removes the run's name. */

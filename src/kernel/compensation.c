@@ -30,7 +30,7 @@ uint32_t doubt_attempts_cleared(arena *a, const call *c)
     const pawl_value *spec;
     uint64_t attempts;
 
-    if (c->doubt == NULL || c->at == CALL_IN_DOUBT)
+    if (c->kind == CALL_ASK || c->doubt == NULL || c->at == CALL_IN_DOUBT)
         return 0;
     spec = value_read(a, c->doubt, strlen(c->doubt), "a spec", NULL);
     attempts = pawl_value_uint(pawl_value_get(pawl_value_get(pawl_value_get(spec, "prompt"), "known"), "attempts"));

@@ -5,6 +5,7 @@
 #include "kernel/events.h"
 #include "kernel/journal/codec.h"
 #include "kernel/machine.h"
+#include "kernel/signed.h"
 #include "kernel/visit.h"
 
 #include <string.h>
@@ -353,6 +354,34 @@ static pawl_code take_turn(pawl_step *s, const named_call *c, pawl_err *err)
     return take_object(s, ITEM_INPUT, err);
 }
 
+/* One of several approvers has signed: the wait stays open, and the machine hears nothing. */
+static pawl_code add_sign(pawl_step *s, const named_call *c, const pawl_value *v, pawl_err *err)
+{
+    item *it = item_for(s, ITEM_SIGN, c);
+
+    if (it == NULL)
+        return PAWL_NOMEM;
+    s->skips_machine = true;
+    s->whole = s->whole || s->st->unwind != 0;
+    it->value = v;
+    it->more = event_members(s, s->ev->by, false);
+    if (pawl_value_size(it->more) == 0)
+        it->more = NULL;
+    return step_add(s, it, err);
+}
+
+static pawl_code take_signed(pawl_step *s, const named_call *c, pawl_err *err)
+{
+    const item of = { .superstep = c->superstep, .task = c->path, .visit = c->visit, .n = c->n };
+    const pawl_value *v = NULL;
+    bool whole = false;
+    pawl_code rc = signed_take(s, c->c, &of, &whole, &v, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    return whole ? add_answer(s, c, v, s->ev->by, err) : add_sign(s, c, v, err);
+}
+
 static pawl_code take_answer(pawl_step *s, pawl_err *err)
 {
     named_call c;
@@ -360,6 +389,8 @@ static pawl_code take_answer(pawl_step *s, pawl_err *err)
 
     if (rc != PAWL_OK)
         return rc;
+    if (call_names_approvers(c.c))
+        return take_signed(s, &c, err);
     if ((rc = answer_check(s, c.c, s->value, err)) != PAWL_OK)
         return rc;
     if (c.c->wait == PAWL_WAIT_INPUT && c.c->task != NULL && s->m->turns)

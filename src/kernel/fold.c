@@ -9,6 +9,7 @@
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
 #include "kernel/references.h"
+#include "kernel/signed.h"
 #include "kernel/task_index.h"
 
 #include <string.h>
@@ -374,8 +375,10 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
 
     if (c == NULL || !call_is_open(c))
         return corrupt(err, it, "nothing of that id is open");
-    if (c->at == CALL_OPEN && (c->kind == CALL_ASK) != (it->kind == ITEM_ANSWER))
+    if (c->at != CALL_IN_DOUBT && (c->kind == CALL_ASK) != (it->kind == ITEM_ANSWER))
         return corrupt(err, it, "a command ends in a receipt, a wait in an answer");
+    if ((rc = signed_fold_check(st, c, it, err)) != PAWL_OK)
+        return rc;
     if (it->at > st->record_ms)
         st->record_ms = it->at;
     if (c->at == CALL_IN_DOUBT && it->kind == ITEM_ANSWER && !doubt_answer_read(it->value, st->t->mem, &outcome, &value))
@@ -656,6 +659,7 @@ static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, item *it, pawl_e
     case ITEM_CANCEL:  return fold_cancel(st);
     case ITEM_DOUBT:   return fold_doubt(st, it, err);
     case ITEM_UNWIND:  return fold_unwind(st, it, err);
+    case ITEM_SIGN:    return fold_sign(st, it, err);
     case ITEM_LEAVE:
     case ITEM_CLOSE:
     case ITEM_SIGNAL:

@@ -21,6 +21,7 @@ typedef enum call_state {
     CALL_ANSWERED,              /* its receipt or answer is folded */
     CALL_REFUSED,               /* above the budget: never issued; its value is the reason */
     CALL_DROPPED,               /* closed without a receipt: lost a race, or given up */
+    CALL_SIGNED,                /* open: a wait that some of its approvers have signed, and not yet as many as it needs (P11) */
     CALL_STATES
 } call_state;
 
@@ -36,11 +37,14 @@ typedef struct call {           /* a command or a wait; its index in task.calls 
     size_t value_bytes;         /* 0: lent by the step */
     const pawl_value *update;   /* update of channels that came with the answer (W7) */
     size_t update_bytes;
-    const char *doubt;          /* SPEC of the question about the outcome; NULL: the outcome was never in doubt */
+    union {
+        const char *doubt;      /* of a command: SPEC of the question about the outcome; NULL: the outcome was never in doubt */
+        const char *signs;      /* of a wait: who has signed it so far, canonical text (signed.h); NULL: nobody */
+    };
     lap *lap;                   /* digests for the loop guard; NULL: the guard is off, or this call does not count */
 } call;
 
-static inline bool call_is_open(const call *c) { return c->at == CALL_OPEN || c->at == CALL_IN_DOUBT; }
+static inline bool call_is_open(const call *c) { return c->at == CALL_OPEN || c->at == CALL_IN_DOUBT || c->at == CALL_SIGNED; }
 static inline bool call_has_outcome(const call *c) { return c->at == CALL_ANSWERED || c->at == CALL_REFUSED; }
 static inline bool call_asks(const call *c) { return c->kind == CALL_ASK || c->at == CALL_IN_DOUBT; }     /* whether an open call counts as a wait */
 

@@ -12,7 +12,7 @@ typedef enum item_kind {        /* the order is part of the format: the digest o
     ITEM_START, ITEM_INPUT, ITEM_UPDATE, ITEM_SIGNAL, ITEM_CANCEL, ITEM_REOPEN, ITEM_ADOPT,
     ITEM_RECORDS, ITEM_VISIT, ITEM_FRAME, ITEM_CALL, ITEM_SLEEP, ITEM_SPAWN, ITEM_ASK,
     ITEM_RECEIPT, ITEM_ANSWER, ITEM_SELECT, ITEM_LEAVE, ITEM_FAIL, ITEM_CLOSE, ITEM_PUT,
-    ITEM_EMIT, ITEM_DROP, ITEM_TURN, ITEM_END, ITEM_DOUBT, ITEM_UNWIND, ITEM_REFUSAL, ITEM_KINDS
+    ITEM_EMIT, ITEM_DROP, ITEM_TURN, ITEM_END, ITEM_DOUBT, ITEM_UNWIND, ITEM_REFUSAL, ITEM_SIGN, ITEM_KINDS
 } item_kind;
 
 typedef enum write_op { OP_MERGE = 0, OP_EXTEND = 1, OP_OVERWRITE = 2 } write_op;
@@ -80,7 +80,7 @@ typedef struct item {
     uint32_t nwrites;
     const leave *leave;
     const closing *closing;
-    const pawl_value *more;     /* answer, update: by, note, update */
+    const pawl_value *more;     /* answer, sign, update: by, note, update */
     refs refs;                  /* of the VALUE, read from bytes, not yet resolved */
     uint32_t text_at, text_size;/* its bytes in the entry */
     struct item *next;

@@ -5,6 +5,7 @@
 #include "kernel/references.h"
 #include "kernel/spec.h"
 #include "kernel/visit.h"
+#include "sign/sign.h"
 
 #include <string.h>
 
@@ -248,6 +249,22 @@ static bool default_fits(pawl_step *s, const pawl_question *q)
     return false;
 }
 
+/* Only a yes or a no is signed. */
+static bool approvers_fit(pawl_step *s, const pawl_question *q)
+{
+    pawl_err why = { PAWL_OK, "" };
+
+    if (s->v == NULL || q->approvers == NULL)
+        return true;
+    if (q->kind != PAWL_WAIT_APPROVAL)
+        visit_wrong(s, PAWL_INVALID, "only an approval has approvers");
+    else if (approvers_check(q->approvers, &why) != PAWL_OK)
+        visit_wrong(s, why.code, "%s", why.text);
+    else
+        return refs_none(s, q->approvers);
+    return false;
+}
+
 const char *spec_ask(pawl_step *s, const pawl_question *q, const char *slot, int64_t now, const char *name,
                      const char *to, const char *tag, bool hold, size_t *size)
 {
@@ -256,9 +273,10 @@ const char *spec_ask(pawl_step *s, const pawl_question *q, const char *slot, int
     if (s->v != NULL && !(refs_none(s, q->about) && refs_none(s, q->prompt) && refs_none(s, q->schema) && refs_none(s, q->options) &&
                           refs_none(s, q->otherwise)))
         return NULL;
-    if (!default_fits(s, q))
+    if (!default_fits(s, q) || !approvers_fit(s, q))
         return NULL;
     spec_value(b, "about", q->about);
+    spec_value(b, "approvers", q->approvers);
     spec_number(b, "expires", q->timeout_ms > 0 ? (uint64_t)(now + q->timeout_ms) : 0);
     if (hold)
         spec_value(b, "hold", value_bool(&s->mem, true));

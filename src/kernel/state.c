@@ -6,6 +6,7 @@
 #include "kernel/journal/codec.h"
 #include "kernel/machine.h"
 #include "kernel/references.h"
+#include "kernel/signed.h"
 #include "kernel/task_index.h"
 #include "kernel/visit.h"
 
@@ -458,5 +459,7 @@ pawl_code pawl_state_wait(pawl_state *st, size_t index, pawl_step *s, pawl_wait 
     out->expires_ms = pawl_value_int(pawl_value_get(spec, "expires"));
     out->otherwise = pawl_value_get(spec, "otherwise");
     out->about = pawl_value_get(spec, "about");
-    return out->node == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
+    out->approvers = pawl_value_get(spec, "approvers");
+    out->signed_by = signed_so_far(&s->mem, w.c);
+    return out->node == NULL || s->mem.failed ? fail(err, PAWL_NOMEM, "%s: no memory for what is open", st->run) : PAWL_OK;
 }

@@ -5,6 +5,7 @@
  * each move:
  *   C1  a call in doubt is a command with a question about its outcome (E5);
  *   C2  only commands are refused for lack of budget (A8);
+ *   C3  a signed wait has at least one signature, and names approvers (P11);
  *   T1  a task that left has no open call and no subgraph (G2);
  *   T2  a task has an error exactly when it failed (G4);
  *   N1  `unwind` is set exactly while a run is to be compensated or is being compensated (E5). */
@@ -12,11 +13,12 @@
 
 #define TO(state) SM_TO(CALL_##state)
 static const sm_row call_rows[CALL_STATES] = {
-    [CALL_OPEN] = { "open", TO(IN_DOUBT) | TO(ANSWERED) | TO(DROPPED), SM_FIRST | SM_LAST },
+    [CALL_OPEN] = { "open", TO(IN_DOUBT) | TO(ANSWERED) | TO(DROPPED) | TO(SIGNED), SM_FIRST | SM_LAST },
     [CALL_IN_DOUBT] = { "in doubt", TO(OPEN) | TO(ANSWERED) | TO(DROPPED), SM_LAST },
     [CALL_ANSWERED] = { "answered", 0, SM_LAST },
     [CALL_REFUSED] = { "refused", 0, SM_FIRST | SM_LAST },
     [CALL_DROPPED] = { "dropped", 0, SM_LAST },
+    [CALL_SIGNED] = { "signed", TO(ANSWERED) | TO(DROPPED) | TO(SIGNED), SM_LAST },
 };
 #undef TO
 
@@ -28,6 +30,8 @@ static const char *call_broken(const void *owner, unsigned state)
         return "C1: a command is in doubt, and there is no question about it";
     if (state == CALL_REFUSED && c->kind != CALL_CALL && c->kind != CALL_SPAWN)
         return "C2: a wait was refused for want of budget";
+    if (state == CALL_SIGNED && (c->kind != CALL_ASK || c->signs == NULL))
+        return "C3: a wait is signed, and there is no signature";
     return NULL;
 }
 

@@ -199,6 +199,7 @@ pawl_code task_index_update(pawl_state *st, const item *it)
     case ITEM_DROP:
     case ITEM_DOUBT:
     case ITEM_REFUSAL:
+    case ITEM_SIGN:
         break;
     case ITEM_START:
     case ITEM_INPUT:

@@ -59,15 +59,20 @@ const pawl_value *reply_whole(arena *mem, const pawl_value *answer)
 
 static bool reply_yes(const pawl_value *whole) { return pawl_value_bool(pawl_value_get(whole, "approve")); }
 
-/* All that is bound, without signatures; NULL: no memory. */
-static const pawl_value *proof_begin(arena *mem, const approval_question *q, const pawl_value *whole, const pawl_value *update)
+/* All that is bound, with these signatures (NULL: none yet); in canonical order. NULL: no memory. */
+static const pawl_value *proof_of(arena *mem, const approval_question *q, const pawl_value *whole, const pawl_value *update, const pawl_value *by)
 {
     const pawl_value *about = pawl_value_get(q->asked, "about");
+    const pawl_value *v = value_pack(mem, NULL, "{s:v,s:b,s:v}", "answer", value_digest(mem, whole), "approve", (int)reply_yes(whole), "approvers",
+                                     pawl_value_get(q->asked, "approvers"));
 
-    return value_pack(mem, NULL, "{s:v,s:b,s:v,s:v,s:v,s:v,s:v,s:s}", "answer", value_digest(mem, whole), "approve", (int)reply_yes(whole), "approvers",
-                      pawl_value_get(q->asked, "approvers"), "call", or_null(mem, pawl_value_get(about, "digest")), "policy",
-                      or_null(mem, pawl_value_get(about, "policy")), "question", question_digest(mem, q->asked), "update", value_digest(mem, update), "wait",
-                      q->wait);
+    if (by != NULL)
+        v = value_with(mem, v, "by", by);
+    v = value_with(mem, v, "call", or_null(mem, pawl_value_get(about, "digest")));
+    v = value_with(mem, v, "policy", or_null(mem, pawl_value_get(about, "policy")));
+    v = value_with(mem, v, "question", question_digest(mem, q->asked));
+    v = value_with(mem, v, "update", value_digest(mem, update));
+    return value_with(mem, v, "wait", value_string(mem, q->wait, strlen(q->wait)));
 }
 
 /* The bytes that are signed. False: no memory, or a wait that is no id. */
@@ -103,6 +108,7 @@ static bool signature_good(arena *mem, const pawl_value *proof, const char *name
 
     buf_init(&b, &mem->alloc);
     good = signed_bytes(mem, proof, name, note, time_ms, &b) && key_signed(key, b.data, b.size, signature);
+    mem->failed = mem->failed || b.failed;
     buf_free(&b);
     return good;
 }
@@ -113,7 +119,7 @@ const pawl_value *approval_sign(arena *mem, const approval_question *q, const ap
                                 const uint8_t seed[PAWL_SEED_BYTES],
                                 int64_t time_ms, pawl_err *err)
 {
-    const pawl_value *whole = reply_whole(mem, r->answer), *proof = whole == NULL ? NULL : proof_begin(mem, q, whole, r->update), *out = NULL;
+    const pawl_value *whole = reply_whole(mem, r->answer), *proof = whole == NULL ? NULL : proof_of(mem, q, whole, r->update, NULL), *out = NULL;
     char key[PAWL_KEY_ROOM], signature[SIGNATURE_ROOM];
     buf b;
 
@@ -183,7 +189,7 @@ pawl_code approval_check(arena *mem, const approval_question *q, const pawl_valu
     if (answer_fits(q->asked, out->answer, err) != PAWL_OK)
         return PAWL_INVALID;
     out->yes = reply_yes(out->answer);
-    proof = proof_begin(mem, q, out->answer, update);
+    proof = proof_of(mem, q, out->answer, update, NULL);
     if (proof != NULL && signature_good(mem, proof, out->name, listed, note, pawl_value_int(pawl_value_get(value, "time")),
                                         pawl_value_string(pawl_value_get(value, "signature"))))
         return PAWL_OK;
@@ -206,7 +212,7 @@ const pawl_value *approval_answer(arena *mem, const approval_question *q, const 
         v = value_with(mem, v, "signature", pawl_value_get(one, "signature"));
         by = value_push(mem, by, value_with(mem, v, "time", pawl_value_get(one, "time")));
     }
-    proof = whole == NULL ? NULL : value_with(mem, proof_begin(mem, q, whole, update), "by", by);
+    proof = whole == NULL ? NULL : proof_of(mem, q, whole, update, by);
     return value_with(mem, whole, "signed", proof);
 }
 
@@ -278,7 +284,7 @@ pawl_code approval_answer_check(arena *mem, const approval_question *q, const pa
 
     if (proof == NULL || whole == NULL)
         return mem->failed ? PAWL_NOMEM : unsigned_refused(q, err);
-    if ((due = proof_begin(mem, q, whole, update)) == NULL)
+    if ((due = proof_of(mem, q, whole, update, NULL)) == NULL)
         return fail(err, PAWL_NOMEM, "no memory to check a signature");
     for (size_t i = 0; i < BOUND; i++)
         if (!pawl_value_equal(pawl_value_get(due, proof_members[i]), pawl_value_get(proof, proof_members[i])))

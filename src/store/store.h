@@ -52,9 +52,9 @@ pawl_code store_delivery_check(const pawl_alloc *alloc, const char *run, const p
 /* Equal for the same delivery sent again: without `no`, `at_ms` and `trace`, which may differ then. */
 void store_delivery_hash(const pawl_delivery *d, hash *out);
 
-/* Whether the schema and the options in the SPEC of wait `id` accept `value`. */
-pawl_code store_answer_check(const pawl_alloc *alloc, const char *run, const char *id, pawl_bytes spec, pawl_bytes value,
-                             pawl_err *err);
+/* Whether the schema and the options in the SPEC of the wait accept this answer, and, where the SPEC names approvers, whether one of them has signed it
+ * (P11). *more: others may have to sign, too, so the wait stays open for further answers. */
+pawl_code store_answer_check(const pawl_alloc *alloc, const char *run, const pawl_delivery *d, pawl_bytes spec, bool *more, pawl_err *err);
 /* PAWL_CONFLICT with the first answer of the wait. {0}: it was closed without one; `by` NULL: not known. */
 pawl_code store_answer_conflict(const char *run, const char *id, pawl_bytes answer, const char *by, pawl_err *err);
 

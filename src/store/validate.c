@@ -2,6 +2,7 @@
  *
  * Owns nothing: pure functions over the bytes that the caller gives, on any thread. Called by the stores in memory and in SQLite, so that both
  * refuse the same input with the same text. What depends on the state of a run (fence, seq, open waits) is checked by each store. */
+#include "sign/sign.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -215,8 +216,22 @@ void store_delivery_hash(const pawl_delivery *d, hash *out)
 
 /* ---- an answer -------------------------------------------------------------------------------------------------------- */
 
-pawl_code store_answer_check(const pawl_alloc *alloc, const char *run, const char *id, pawl_bytes spec, pawl_bytes value,
-                             pawl_err *err)
+/* One look at a signature before it is stored; the kernel checks it again when the answer is taken. */
+static pawl_code signed_check(arena *mem, const char *run, const pawl_delivery *d, const pawl_value *asked, const pawl_value *v, pawl_err *err)
+{
+    const approval_question q = { d->name, asked };
+    const pawl_value *update = d->update.size > 0 ? value_parse(mem, d->update.data, d->update.size, "an update", NULL) : NULL;
+    pawl_err why = {0};
+    approval one;
+    pawl_code rc;
+
+    if (d->update.size > 0 && update == NULL)
+        return fail(err, PAWL_INVALID, "%s: the update of an answer is no JSON", run);
+    rc = approval_check(mem, &q, v, update, d->note, &one, &why);
+    return rc == PAWL_OK ? rc : fail(err, rc, "%s: %s", run, why.text);
+}
+
+pawl_code store_answer_check(const pawl_alloc *alloc, const char *run, const pawl_delivery *d, pawl_bytes spec, bool *more, pawl_err *err)
 {
     const pawl_value *asked, *v = NULL, *schema, *options;
     pawl_err why = {0};
@@ -224,19 +239,22 @@ pawl_code store_answer_check(const pawl_alloc *alloc, const char *run, const cha
     char what[256];
     arena mem;
 
-    arena_init(&mem, alloc, spec.size + value.size);
-    snprintf(what, sizeof what, "%.128s: the answer to %.100s", run, id);
+    arena_init(&mem, alloc, spec.size + d->value.size);
+    snprintf(what, sizeof what, "%.128s: the answer to %.100s", run, d->name);
     asked = value_read(&mem, spec.data, spec.size, "the SPEC of a wait", NULL);
     if (asked != NULL)
-        v = value_parse(&mem, value.data, value.size, what, &why);
+        v = value_parse(&mem, d->value.data, d->value.size, what, &why);
     schema = pawl_value_get(asked, "schema");
     options = pawl_value_get(asked, "options");
+    *more = pawl_value_get(asked, "approvers") != NULL;
     if (mem.failed)
         rc = fail(err, PAWL_NOMEM, "%s: no memory to read an answer", run);
     else if (asked == NULL)
-        rc = fail(err, PAWL_CORRUPT, "%s: the SPEC of wait %s is no JSON", run, id);
+        rc = fail(err, PAWL_CORRUPT, "%s: the SPEC of wait %s is no JSON", run, d->name);
     else if (v == NULL)
         rc = fail(err, PAWL_INVALID, "%s", why.text);
+    else if (*more)
+        rc = signed_check(&mem, run, d, asked, v, err);
     else if (schema != NULL && schema_check(schema, v, what, err) != PAWL_OK)
         rc = PAWL_INVALID;
     else if (options != NULL && !value_one_of(options, v))

@@ -342,6 +342,18 @@ static void answer_comes(projection *p, const item *it)
         run_changes(p, "answer");
 }
 
+/* One more of the approvers has signed. */
+static void sign_comes(projection *p, const item *it)
+{
+    char key[KEY_BYTES];
+    open_item *one = command_find(p, command_key(it, key));
+
+    if (one != NULL)
+        (void)item_changes(p, one, PAWL_ITEM_UPDATED, "sign", JSON_PLACE);
+    else
+        run_changes(p, "sign");
+}
+
 static void drop_comes(projection *p, const item *it)
 {
     char key[KEY_BYTES];
@@ -395,6 +407,7 @@ static void project_item(projection *p, line_walk *w, const item *it)
     case ITEM_RECEIPT: receipt_comes(p, it); break;
     case ITEM_ANSWER:  answer_comes(p, it); break;
     case ITEM_DOUBT:   doubt_opens(p, it); break;
+    case ITEM_SIGN:    sign_comes(p, it); break;
     case ITEM_DROP:    drop_comes(p, it); break;
     case ITEM_VISIT:
     case ITEM_FRAME:   visit_begins(p, it); break;

@@ -126,6 +126,7 @@ static void task_json(buf *b, const item *it)
         break;
     case ITEM_RECEIPT:
     case ITEM_ANSWER:
+    case ITEM_SIGN:
         answer_json(b, it);
         break;
     case ITEM_VISIT:
@@ -166,7 +167,7 @@ static void task_json(buf *b, const item *it)
 static bool has_id(const item *it)
 {
     return it->kind == ITEM_CALL || it->kind == ITEM_SLEEP || it->kind == ITEM_SPAWN || it->kind == ITEM_ASK || it->kind == ITEM_RECEIPT ||
-           it->kind == ITEM_ANSWER || it->kind == ITEM_DROP || it->kind == ITEM_DOUBT || it->kind == ITEM_REFUSAL;
+           it->kind == ITEM_ANSWER || it->kind == ITEM_DROP || it->kind == ITEM_DOUBT || it->kind == ITEM_REFUSAL || it->kind == ITEM_SIGN;
 }
 
 /* The node of "desk/1/1/worker:3" is worker; "@" has none. */

@@ -122,7 +122,7 @@ void line_next(line_walk *w)
 int64_t item_time(const item *it)
 {
     bool has = it->kind == ITEM_VISIT || it->kind == ITEM_ASK || it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER || it->kind == ITEM_DOUBT ||
-               it->kind == ITEM_REFUSAL;
+               it->kind == ITEM_REFUSAL || it->kind == ITEM_SIGN;
 
     return has ? it->at : 0;
 }

@@ -240,6 +240,9 @@ static bool next_in_peace(play *p, attempt *a, pawl_step *look, pawl_event *ev)
     return more;
 }
 
+/* The run that the signatures of "pact" are for. */
+static const pawl_run_info signed_for = { .id = "run-1", .life = 1, .seed = 8, .created_ms = 2000 };
+
 /* The same story without bytes: whatever allocation of it all is refused, the next try goes on from where it stood. */
 static void unjournaled(const scene *sc, pawl_machine *m, size_t n, char **told_last, bool *fired)
 {
@@ -251,7 +254,7 @@ static void unjournaled(const scene *sc, pawl_machine *m, size_t n, char **told_
 
     attempt_begin(&a);
     CHECK((a.s = step_of(&a.alloc, true)) != NULL);
-    CHECK_INT(pawl_state_new(m, &other, PAWL_NO_JOURNAL, &a.alloc, &a.st, &a.err), PAWL_OK);
+    CHECK_INT(pawl_state_new(m, &signed_for, PAWL_NO_JOURNAL, &a.alloc, &a.st, &a.err), PAWL_OK);
     heap_fail_at(&a.h, n);
     while (next_in_peace(&p, &a, look, &ev)) {
         pawl_code rc = pawl_feed(m, a.st, &ev, a.s, &a.err);

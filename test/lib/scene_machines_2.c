@@ -358,3 +358,61 @@ pawl_machine *machine_trip(const pawl_alloc *alloc, pawl_err *err)
     pawl_graph_edge(g, "go", PAWL_END);
     return pawl_graph_compile(g, err);
 }
+
+/* ---- pact: two of three sign before it is shipped; then one is asked who says no, and one who says nothing -------- */
+
+static const char pact_keys[] =
+    "{\"keys\":[{\"key\":\"ed25519:iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=\",\"name\":\"alice\"},"
+    "{\"key\":\"ed25519:gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=\",\"name\":\"bob\"},"
+    "{\"key\":\"ed25519:7UkoxijRwsbq6QM4kFmVYSlZJzpcY/k2NsFGFKyHN9E=\",\"name\":\"carol\"}],\"need\":%d}";
+
+static pawl_code pact_ask(pawl_step *s, int need, int64_t timeout_ms, bool *yes)
+{
+    const pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .prompt = pawl_pack(s, "s", "Ship it?"), .timeout_ms = timeout_ms,
+                              .approvers = pawl_json(s, pawl_format(s, pact_keys, need)),
+                              .about = pawl_pack(s, "{s:s,s:s}", "digest", "0a0b", "policy", "0c0d"),
+                              .otherwise = timeout_ms > 0 ? pawl_pack(s, "b", 0) : NULL };
+    const pawl_value *answer;
+    pawl_code rc = pawl_ask_with(s, &q, &answer);
+
+    *yes = rc == PAWL_OK && pawl_value_bool(pawl_value_get(answer, "approve"));
+    return rc;
+}
+
+static pawl_code pact_ship(pawl_step *s, void *arg)
+{
+    bool yes;
+    pawl_code rc = pact_ask(s, 2, 0, &yes);
+
+    (void)arg;
+    if (rc != PAWL_OK || !yes)
+        return rc == PAWL_OK ? pawl_fail(s, PAWL_DENIED, "nobody ships it") : rc;
+    if ((rc = pawl_call(s, "ship", pawl_pack(s, "{s:v}", "to", pawl_get(s, "to")), NULL)) == PAWL_OK)
+        pawl_set(s, "said", pawl_pack(s, "s", "shipped"));
+    return rc;
+}
+
+static pawl_code pact_wait(pawl_step *s, void *arg)
+{
+    bool yes;
+    pawl_code rc = pact_ask(s, arg != NULL ? 1 : 2, arg != NULL ? 0 : 60000, &yes);
+
+    if (rc == PAWL_OK)
+        pawl_set(s, "said", pawl_pack(s, "s", yes ? "yes" : "no"));
+    return rc;
+}
+
+pawl_machine *machine_pact(const pawl_alloc *alloc, pawl_err *err)
+{
+    static int one = 1;
+    pawl_graph *g = scene_graph("pact", 1, alloc);
+
+    pawl_graph_channel(g, "to", PAWL_LAST);
+    pawl_graph_channel(g, "said", PAWL_APPEND);
+    pawl_graph_effect(g, "ship", NULL);
+    pawl_graph_node(g, "ship", pact_ship, NULL);
+    pawl_graph_node(g, "refuse", pact_wait, &one);
+    pawl_graph_node(g, "late", pact_wait, NULL);
+    pawl_graph_chain(g, PAWL_START, "ship", "refuse", "late", PAWL_END, NULL);
+    return pawl_graph_compile(g, err);
+}

@@ -79,6 +79,22 @@ static const move trip[] = {
     RECEIPT("@undo", "{\"back\":12}"), OVER
 };
 
+/* Signed with the seeds 01.., 02.. and 03.. for the waits of "run-1", life 1: a golden text of what is signed. */
+#define SIGNED(yes, key, name, signature) \
+    "{\"answer\":{\"approve\":" yes "},\"key\":\"ed25519:" key "\",\"name\":\"" name "\",\"signature\":\"" signature "\",\"time\":2000}"
+#define ALICE(signature) SIGNED("true", "iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w=", "alice", signature)
+static const move pact[] = {
+    { .kind = PAWL_EV_ANSWER, .at = "ship", .update = "{\"to\":\"Ada\"}",
+      .value = SIGNED("true", "gTl3Dqh9F19Wo1Rmw0x+zMuNipG07jeiXfYPW4/Js5Q=", "bob",
+                      "jZt7XioIPR44SRh6y7dboTvy/YrpvOK+HmfKG9uFY4LxriqA23e0gD5YLQlF1zZKOJj2syC8AEqGwhC0OWFEBQ==") },
+    { .kind = PAWL_EV_ANSWER, .at = "ship", .update = "{\"to\":\"Ada\"}",
+      .value = ALICE("EWkBmDRd5q4WhZSo2YLC3P96XXpfTd0m/4KG95xNefmSlS5kN7Tk2TjwPuiomLbxGqh3Ha/it67p7jSSK7NJBg==") },
+    RECEIPT("ship", "true"),
+    ANSWER("refuse", SIGNED("false", "7UkoxijRwsbq6QM4kFmVYSlZJzpcY/k2NsFGFKyHN9E=", "carol",
+                            "UWnmecIsE8SQquqJ78q3A74ch1Gw6M+RhiznatGg4/JVrdDaaDF1evQ0MfRpf/0aq4wDPS/+PExntwHVaJZ+Dg==")),
+    ANSWER("late", ALICE("iZ3WjxVivHgbXa0kq3LHMbZSb2Az34cf3y1rCYPC+zOuSoGCAszU9LpR+b+m123ZythdJCWCebsCXQnoooMPBA==")), TIMER("late"), OVER
+};
+
 const scene scenes[] = {
     { "letter", machine_letter, "{\"input\":{\"to\":\"Ada\"}}", letter },
     { "desk", machine_desk, "{\"topic\":\"sky\"}", desk },
@@ -94,6 +110,7 @@ const scene scenes[] = {
     { "race", machine_race, "{\"notes\":\"begin\"}", race },
     { "rules", machine_rules, "{\"last\":0}", rules },
     { "trip", machine_trip, "{\"who\":\"ada\"}", trip },
+    { "pact", machine_pact, "{\"to\":\"nobody\"}", pact },
 };
 const size_t scene_count = sizeof scenes / sizeof *scenes;
 

@@ -456,12 +456,13 @@ static const char task_text[] =
 static const char call_text[] =
     "command or wait\n"
     "\n"
-    "    from               to  0  1  2  3  4\n"
-    "     0 open                .  x  x  .  x  first  last\n"
-    "     1 in doubt            x  .  x  .  x  last\n"
-    "     2 answered            .  .  .  .  .  last\n"
-    "     3 refused             .  .  .  .  .  first  last\n"
-    "     4 dropped             .  .  .  .  .  last\n";
+    "    from               to  0  1  2  3  4  5\n"
+    "     0 open                .  x  x  .  x  x  first  last\n"
+    "     1 in doubt            x  .  x  .  x  .  last\n"
+    "     2 answered            .  .  .  .  .  .  last\n"
+    "     3 refused             .  .  .  .  .  .  first  last\n"
+    "     4 dropped             .  .  .  .  .  .  last\n"
+    "     5 signed              .  .  x  .  x  x  last\n";
 static const char ending_text[] =
     "end of a run\n"
     "\n"

@@ -3,6 +3,7 @@
 #define PAWL_KERNEL_COMMAND_H
 
 #include "pawl/kernel/run.h"
+#include "pawl/sign.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +50,8 @@ typedef struct pawl_wait {        /* an open wait (W1); NULL: the wait has none 
     int64_t asked_ms, expires_ms; /* ms since 1970; expires_ms 0: no deadline */
     const pawl_value *otherwise;  /* its answer when the deadline passes; NULL: it stays open */
     const pawl_value *about;      /* what it asks about, for readers and for the digest of an approval (W6) */
+    const pawl_value *approvers;  /* of those whose signatures count, as in pawl_question; NULL: it takes an answer that nobody signs */
+    const pawl_value *signed_by;  /* [{"more","value"}...]: the signed answers that came so far, "value" with name, key and time; NULL: none */
 } pawl_wait;
 
 /* How many commands, and how many waits, are open. */
@@ -60,6 +63,11 @@ PAWL_API size_t pawl_state_waits(const pawl_state *st);
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_command(pawl_state *st, size_t index, pawl_step *step,
                                                     pawl_command *out, const pawl_value **secrets, pawl_err *err);
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_wait(pawl_state *st, size_t index, pawl_step *step, pawl_wait *out, pawl_err *err);
+/* Signs an answer to a wait that names approvers. Returns the `value` of its PAWL_EV_ANSWER, or of pawl_answer; update and note of the event are signed,
+ * too, and must be these. `answer`: true, false, or {"approve":BOOL} with "input" and "note" as the schema allows. `name`: whose key it is, among the
+ * approvers; `seed`: its secret. Lent until `step`, which is another one than that of the wait, is used again. NULL: see err; PAWL_INVALID, PAWL_NOMEM. */
+PAWL_API const char *pawl_wait_sign(const pawl_wait *w, const char *answer, const char *update, const char *note, const char *name,
+                                    const uint8_t seed[PAWL_SEED_BYTES], int64_t time_ms, pawl_step *step, pawl_err *err);
 
 #ifdef __cplusplus
 }

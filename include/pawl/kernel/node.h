@@ -83,8 +83,12 @@ typedef struct pawl_question {    /* 0 or NULL: the default, or not given */
     const pawl_value *options;    /* an array of the possible answers; an object with "value" offers that value, and "label" is its text for people */
     int64_t timeout_ms;           /* from the start of the visit; 0: none (W5) */
     const pawl_value *about;      /* for readers: what it asks about, such as a digest of it (W6) */
+    /* Of an approval, {"keys":[{"key":"ed25519:..","name":"alice"}...],"need":1}: only answers that so many of them have signed count (P11). *answer is
+     * then {"approve":BOOL,"signed":..}, with "input" and "note" where the answer has them */
+    const pawl_value *approvers;
 } pawl_question;
-/* The same with more than a prompt. PAWL_INVALID: an approval whose `otherwise` is not false. */
+/* The same with more than a prompt. PAWL_INVALID: an approval whose `otherwise` is not false; approvers of another wait, or not of
+ * that form. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_ask_with(pawl_step *s, const pawl_question *q, const pawl_value **answer);
 /* Waits for a signal of that name: PAWL_INTERRUPTED, then PAWL_OK and its value in *value (may be NULL). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_await_signal(pawl_step *s, const char *name, const pawl_value **value);

@@ -35,6 +35,11 @@ bool entry_retry(const pawl_engine *e, outbox_entry *entry, int64_t now);       
 pawl_code entry_rules_look(pawl_engine *e, outbox_entry *entry, pawl_err *err);         /* sets the job's policy to the current rules of its run. PAWL_NOMEM */
 void entry_rules_drop(pawl_engine *e, outbox_entry *entry);
 
+/* ---- approvals.c ------------------------------------------------------------------------------------------------- */
+
+/* Reads the signatures again with which it was approved (P11); its arguments are there. *void_now: they do not count, and its reply says why. PAWL_NOMEM */
+pawl_code approvals_look(pawl_engine *e, outbox_entry *entry, bool *void_now, pawl_err *err);
+
 /* ---- attempt.c --------------------------------------------------------------------------------------------------- */
 
 void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now);   /* ENTRY_LEAVING to ENTRY_RUNNING */

@@ -53,6 +53,8 @@ pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err
     pawl_bytes line;
 
     PAWL_ASSERT(ev->kind != PAWL_EV_TICK || r->fence != 0, "E14: a run is stored, and held, before its first step");
+    if ((rc = answer_counts(e, ev, err)) != PAWL_OK)
+        return rc;
     next = event_feed(e, r, ev, err);
     line = pawl_step_bytes(e->step);
     if (next < 0 || next == PAWL_IGNORED)

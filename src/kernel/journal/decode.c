@@ -640,6 +640,7 @@ static void rest_of(reader *r, item *it)
         break;
     case ITEM_RECEIPT:
     case ITEM_ANSWER:
+    case ITEM_SIGN:
         receipt_of(r, it);
         break;
     case ITEM_CLOSE:

@@ -404,6 +404,7 @@ void item_code(buf *b, const item *it, value_refs *held, blob_set *apart, buf *s
         break;
     case ITEM_RECEIPT:
     case ITEM_ANSWER:
+    case ITEM_SIGN:
         receipt_code(&c, it);
         break;
     case ITEM_LEAVE:

@@ -28,6 +28,7 @@ static const char item_names[ITEM_KINDS][ITEM_NAME_ROOM] = {
     [ITEM_SELECT] = "select", [ITEM_LEAVE] = "leave",     [ITEM_FAIL] = "fail",       [ITEM_CLOSE] = "close",
     [ITEM_PUT] = "put",       [ITEM_EMIT] = "emit",       [ITEM_DROP] = "drop",       [ITEM_TURN] = "turn",
     [ITEM_END] = "end",       [ITEM_DOUBT] = "doubt",     [ITEM_UNWIND] = "unwind",   [ITEM_REFUSAL] = "refusal",
+    [ITEM_SIGN] = "sign",
 };
 
 const char *item_name(unsigned kind)
@@ -56,7 +57,7 @@ static const uint8_t item_places[PLACES] = {
     [PLACE('f', 'l', 4)] = ITEM_FAIL,   [PLACE('c', 'e', 5)] = ITEM_CLOSE,   [PLACE('p', 't', 3)] = ITEM_PUT,
     [PLACE('e', 't', 4)] = ITEM_EMIT,   [PLACE('d', 'p', 4)] = ITEM_DROP,    [PLACE('t', 'n', 4)] = ITEM_TURN,
     [PLACE('e', 'd', 3)] = ITEM_END,    [PLACE('d', 't', 5)] = ITEM_DOUBT,   [PLACE('u', 'd', 6)] = ITEM_UNWIND,
-    [PLACE('r', 'l', 7)] = ITEM_REFUSAL,
+    [PLACE('r', 'l', 7)] = ITEM_REFUSAL, [PLACE('s', 'n', 4)] = ITEM_SIGN,
 };
 
 /* memcmp of less than 8 bytes, without a call. It reads no byte after them: the reader has just written a NUL there, and a wide load would wait for it. */

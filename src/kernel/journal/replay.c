@@ -5,6 +5,7 @@
 #include "kernel/journal/replay.h"
 #include "kernel/machine.h"
 #include "kernel/names.h"
+#include "kernel/signed.h"
 
 #include <string.h>
 
@@ -115,7 +116,7 @@ static void source_more(event_source *src, const pawl_value *more)
 static void source_item(event_source *src, const pawl_entry *e, const item *it)
 {
     pawl_event *ev = &src->ev;
-    const pawl_value *prompt;
+    const pawl_value *prompt, *last;
 
     switch ((item_kind)it->kind) {
     case ITEM_START:   ev->kind = PAWL_EV_START; break;
@@ -143,12 +144,17 @@ static void source_item(event_source *src, const pawl_entry *e, const item *it)
         ev->value = text_of(&src->value, pawl_value_get(prompt, "known"));
         return;
     case ITEM_ANSWER:
+    case ITEM_SIGN:
         ev->kind = PAWL_EV_ANSWER;
         ev->id = id_of_item(src, it);
         ev->time_ms = it->at;
         source_more(src, it->more);
         if (ev->by != NULL && strcmp(ev->by, "@timer") == 0)
             ev->kind = PAWL_EV_TIMER;
+        if (it->kind == ITEM_ANSWER && pawl_value_get(it->value, "signed") != NULL && (last = approval_last(e->mem, it->value)) != NULL) {
+            ev->value = text_of(&src->value, last);     /* it came as the last signed answer */
+            return;
+        }
         break;
     default:
         ev->kind = PAWL_EV_TICK;
@@ -182,7 +188,8 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
     if (it != NULL)
         source_item(src, e, it);
     if (!e->record)
-        src->ev.time_ms = it != NULL && (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER || it->kind == ITEM_DOUBT) ? it->at : e->time_ms;
+        src->ev.time_ms = it != NULL && (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER || it->kind == ITEM_DOUBT || it->kind == ITEM_SIGN)
+                              ? it->at : e->time_ms;
     if (it != NULL && it->kind == ITEM_RECEIPT) {   /* the end of a sleep is a timer event */
         call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, NULL);
 

@@ -8,6 +8,7 @@
 #include "kernel/machine.h"
 #include "kernel/names.h"
 #include "kernel/references.h"
+#include "kernel/signed.h"
 #include "kernel/step.h"
 
 #include <string.h>
@@ -141,6 +142,26 @@ static void open_doubt(opener *o, item it, const call *c)
         open_item(o, &it);
 }
 
+/* Who has signed a wait so far, one after the other. */
+static void open_signs(opener *o, item it, const call *c)
+{
+    const pawl_value *all, *one;
+    pawl_iter each;
+    arena mem;
+
+    arena_init(&mem, &o->st->alloc, 1024);
+    it.kind = ITEM_SIGN;
+    if ((all = signed_so_far(&mem, c)) == NULL)
+        o->b->failed = true;
+    each = pawl_iter_of(all);
+    while ((one = pawl_iter_next(&each, NULL)) != NULL) {
+        it.value = pawl_value_get(one, "value");
+        it.more = pawl_value_size(pawl_value_get(one, "more")) > 0 ? pawl_value_get(one, "more") : NULL;
+        open_item(o, &it);
+    }
+    arena_free(&mem);
+}
+
 static void open_call(opener *o, const char *path, const call *c, uint32_t visit_no, uint32_t n)
 {
     static const uint8_t kinds[] = { [CALL_CALL] = ITEM_CALL, [CALL_SLEEP] = ITEM_SLEEP, [CALL_SPAWN] = ITEM_SPAWN,
@@ -157,7 +178,9 @@ static void open_call(opener *o, const char *path, const call *c, uint32_t visit
     open_item(o, &it);
     if (c->at == CALL_REFUSED)
         return;
-    if (call_is_open(c) && c->doubt != NULL && !BROKEN(BROKEN_DOUBT))
+    if (c->kind == CALL_ASK && call_is_open(c) && c->signs != NULL)
+        open_signs(o, it, c);
+    else if (c->kind != CALL_ASK && call_is_open(c) && c->doubt != NULL && !BROKEN(BROKEN_DOUBT))
         open_doubt(o, it, c);
     if (call_is_open(c))
         return;

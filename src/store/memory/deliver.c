@@ -60,6 +60,8 @@ static stored_delivery *delivery_new(const pawl_alloc *alloc, const pawl_deliver
 static pawl_code answer_check(memory_space *m, stored_run *r, const pawl_delivery *d, stored_wait **out, pawl_err *err)
 {
     stored_wait *w = (stored_wait *)table_find(&r->over, d->name);
+    bool more = false;
+    pawl_code rc;
 
     if (w != NULL)
         return store_answer_conflict(r->at.key, d->name, w->text, NULL, err);
@@ -67,8 +69,9 @@ static pawl_code answer_check(memory_space *m, stored_run *r, const pawl_deliver
         return fail(err, PAWL_INVALID, "%s: there never was a wait %s", r->at.key, d->name);
     if (w->answer != NULL)
         return store_answer_conflict(r->at.key, d->name, w->answer->d.value, w->answer->d.by, err);
-    *out = w;
-    return store_answer_check(&m->alloc, r->at.key, d->name, w->text, d->value, err);
+    rc = store_answer_check(&m->alloc, r->at.key, d, w->text, &more, err);
+    *out = more ? NULL : w;
+    return rc;
 }
 
 static void mailbox_add(memory_space *m, stored_run *r, stored_delivery *added, stored_wait *w)

@@ -20,12 +20,13 @@ static pawl_code answer_refuse(sqlite_store *s, const char *run, const char *id,
     return rc;
 }
 
-/* *wait: the number of the wait in the file, when the answer is accepted. */
+/* *wait: the number of the wait in the file, when the answer is accepted and is the only one; else 0. */
 static pawl_code answer_check(sqlite_store *s, const char *run, int64_t no, const pawl_delivery *d, int64_t *wait, pawl_err *err)
 {
     sqlite3_stmt *q = sql_use(s, SQL_WAIT_FIND);
     pawl_bytes spec;
     pawl_code rc = PAWL_OK;
+    bool more = false;
 
     sql_int(q, 1, no);
     sql_text(q, 2, d->name);
@@ -35,8 +36,9 @@ static pawl_code answer_check(sqlite_store *s, const char *run, int64_t no, cons
     if (sql_get_int(q, 1) != 0 || sqlite3_column_type(q, 2) != SQLITE_NULL)
         rc = answer_refuse(s, run, d->name, *wait, err);
     else if (spec = sql_decode(s, q, 3, run, 0), s->rc == SQLITE_OK)
-        rc = store_answer_check(&s->alloc, run, d->name, spec, d->value, err);
+        rc = store_answer_check(&s->alloc, run, d, spec, &more, err);
     sql_end(q);
+    *wait = more ? 0 : *wait;
     return rc;
 }
 
