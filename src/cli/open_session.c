@@ -10,9 +10,10 @@
 
 /* ---- of a file ---------------------------------------------------------------------------------------- */
 
-void session_say_faults(const cli_call *c, const faults *f, bool all)
+void session_say_faults(const cli_call *c, const faults *f, bool all, FILE *to)
 {
-    const char *red = c->err_colour ? "\033[31m" : "", *yellow = c->err_colour ? "\033[33m" : "", *plain = c->err_colour ? "\033[0m" : "";
+    const bool colour = to == stdout ? c->colour : c->err_colour;
+    const char *red = colour ? "\033[31m" : "", *yellow = colour ? "\033[33m" : "", *plain = colour ? "\033[0m" : "";
     size_t shown = 0;
 
     for (const file_fault *one = f->first; one != NULL; one = one->next) {
@@ -28,7 +29,7 @@ void session_say_faults(const cli_call *c, const faults *f, bool all)
         cli_clean(&line, one->text, strlen(one->text));
         buf_fmt(&line, "%s\n", fault ? "" : plain);
         if (!line.failed)
-            fwrite(line.data, 1, line.size, stderr);
+            fwrite(line.data, 1, line.size, to);
         buf_free(&line);
     }
     if (f->count > shown)
@@ -50,7 +51,7 @@ static int load(session *s, const char *path)
     pawl_err err = {0};
     pawl_code rc = session_load(s, path, &err);
 
-    session_say_faults(s->c, &s->faults, false);
+    session_say_faults(s->c, &s->faults, false, stderr);
     if (rc == PAWL_OK)
         return EXIT_DONE;
     if (s->faults.count == 0)

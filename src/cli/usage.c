@@ -30,6 +30,24 @@ const cli_verb *cli_verb_named(const cli_program *p, const char *name)
     return NULL;
 }
 
+/* What other programs call it. */
+static const struct { const char *word, *verb; } synonyms[] = {
+    { "accept", "approve" }, { "continue", "resume" }, { "delete", "rm" },   { "describe", "show" }, { "events", "log" },
+    { "exec", "run" },       { "gc", "prune" },        { "get", "show" },    { "graph", "draw" },    { "history", "log" },
+    { "kill", "cancel" },    { "lint", "check" },      { "list", "ls" },     { "new", "init" },      { "ps", "ls" },
+    { "reject", "deny" },    { "remove", "rm" },       { "signal", "send" }, { "start", "run" },     { "status", "show" },
+    { "stop", "cancel" },    { "test", "sim" },        { "validate", "check" }, { "verify", "replay --verify" },
+};
+
+/* " (did you mean ...?)", or nothing. */
+static void verb_near(const char *name, const char *const *names, size_t n, char *out, size_t size)
+{
+    did_you_mean(out, size, name, names, n);
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (strcmp(name, synonyms[i].word) == 0)
+            snprintf(out, size, " (did you mean \"%s\"?)", synonyms[i].verb);
+}
+
 int help_unknown(const cli_program *p, const char *name)
 {
     const char *names[64];
@@ -46,7 +64,7 @@ int help_unknown(const cli_program *p, const char *name)
     buf_init(&said, NULL);
     cli_clean(&said, name, strlen(name));
     buf_char(&said, '\0');
-    did_you_mean(near, sizeof near, name, names, n);
+    verb_near(name, names, n, near, sizeof near);
     if (name[0] == '-')
         fprintf(stderr, "pawl: no option %s here; options come after the verb: pawl VERB [OPTION...]\n", said.failed ? "" : said.data);
     else

@@ -1,4 +1,4 @@
-/* check.c - `pawl check`: prints every error of an agent file before anything runs.
+/* check.c - `pawl check`: prints every error of agent files before anything runs.
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #include "cli/prove.h"
@@ -10,52 +10,49 @@ static const pawl_value *fault_json(arena *mem, const file_fault *f)
                       "severity", f->severity == PAWL_FAULT ? "fault" : "note", "text", f->text);
 }
 
-static bool say_json(cli_call *c, const session *s, bool good)
+static const pawl_value *file_json(arena *mem, const char *name, const session *s, bool good)
 {
-    arena *mem = &c->mem;
     const pawl_value *all = value_pack(mem, NULL, "[]"), *v;
 
     for (const file_fault *f = s->faults.first; f != NULL; f = f->next)
         all = value_push(mem, all, fault_json(mem, f));
-    v = value_pack(mem, NULL, "{s:s,s:v,s:b}", "file", c->args[0], "findings", all, "ok", (int)good);
+    v = value_pack(mem, NULL, "{s:s,s:v,s:b}", "file", name, "findings", all, "ok", (int)good);
     if (s->file != NULL && s->file->agent != NULL)
         v = value_with(mem, v, "tools", value_uint(mem, s->file->agent->a.ntools));
     else if (s->file != NULL)
         v = value_with(mem, v, "nodes", value_uint(mem, s->file->nnodes));
     if (s->machine != NULL) {
-        const char *digest = pawl_machine_hash(s->machine), *name = pawl_machine_name(s->machine);
+        const char *digest = pawl_machine_hash(s->machine), *machine = pawl_machine_name(s->machine);
 
         v = value_with(mem, v, "hash", value_string(mem, digest, strlen(digest)));
-        v = value_with(mem, v, "name", value_string(mem, name, strlen(name)));
+        v = value_with(mem, v, "name", value_string(mem, machine, strlen(machine)));
     }
-    return cli_json(c, v);
+    return v;
 }
 
-static void say_good(const cli_call *c, const session *s)
+static void say_good(const cli_call *c, const char *name, const session *s)
 {
     size_t nodes = s->file != NULL ? s->file->nnodes : 0, notes = s->faults.warnings;
 
     if (s->file == NULL)
-        cli_note(c, "%s: good: a plug-in that is agent \"%s\"", c->args[0], pawl_machine_name(s->machine));
+        cli_note(c, "%s: good: a plug-in that is agent \"%s\"", name, pawl_machine_name(s->machine));
     else if (s->file->agent != NULL)
-        cli_note(c, "%s: good: agent \"%s\" with %zu %s, %zu %s", c->args[0], s->file->name, s->file->agent->a.ntools,
+        cli_note(c, "%s: good: agent \"%s\" with %zu %s, %zu %s", name, s->file->name, s->file->agent->a.ntools,
                  s->file->agent->a.ntools == 1 ? "tool" : "tools", notes, notes == 1 ? "note" : "notes");
     else
-        cli_note(c, "%s: good: %zu %s, %zu %s", c->args[0], nodes, nodes == 1 ? "node" : "nodes", notes, notes == 1 ? "note" : "notes");
+        cli_note(c, "%s: good: %zu %s, %zu %s", name, nodes, nodes == 1 ? "node" : "nodes", notes, notes == 1 ? "note" : "notes");
 }
 
 static const char *const of_prove[] = { "modes", "except", "hooks-ask", "path" };
 
-static int check_run(cli_call *c)
+/* Returns the exit code of this file. `files`: its object is added to that array; NULL: it is for a person. */
+static int check_file(cli_call *c, const char *given, const pawl_value **files)
 {
+    const char *name = strcmp(given, "-") == 0 ? "/dev/stdin" : given;
     pawl_err err = {0};
-    session *s;
+    session *s = session_load_quietly(c, name, &err);
     bool good;
 
-    for (size_t i = 0; i < sizeof of_prove / sizeof *of_prove; i++)
-        if (cli_given(c, of_prove[i]) != NULL && cli_given(c, "prove") == NULL)
-            return cli_usage(c, "--%s belongs to --prove", of_prove[i]);
-    s = session_load_quietly(c, c->args[0], &err);
     if (s == NULL)
         return cli_fail(c, err.code, &err);
     if (s->machine != NULL && s->file != NULL && cli_given(c, "prove") == NULL)   /* a proof is a search of its own */
@@ -72,20 +69,42 @@ static int check_run(cli_call *c)
         session_free(s);
         return code;
     }
-    if (c->json)
-        say_json(c, s, good);
+    if (files != NULL)
+        *files = value_push(&c->mem, *files, file_json(&c->mem, given, s, good));
     else
-        session_say_faults(c, &s->faults, true);
-    if (!c->json && good)
-        say_good(c, s);
-    else if (!c->json)
-        cli_note(c, "%s: %zu %s", c->args[0], s->faults.count, s->faults.count == 1 ? "fault" : "faults");
+        session_say_faults(c, &s->faults, true, stdout);
+    (void)fflush(stdout);       /* the lines on stderr are about these: its errors are reported at the end of the program */
+    if (files == NULL && good)
+        say_good(c, given, s);
+    else if (files == NULL)
+        cli_note(c, "%s: %zu %s", given, s->faults.count, s->faults.count == 1 ? "fault" : "faults");
     session_free(s);
     return good ? EXIT_DONE : EXIT_FAILED;
 }
 
+static int check_run(cli_call *c)
+{
+    const pawl_value *files = value_pack(&c->mem, NULL, "[]");
+    int worst = EXIT_DONE;
+
+    for (size_t i = 0; i < sizeof of_prove / sizeof *of_prove; i++)
+        if (cli_given(c, of_prove[i]) != NULL && cli_given(c, "prove") == NULL)
+            return cli_usage(c, "--%s belongs to --prove", of_prove[i]);
+    if (cli_given(c, "prove") != NULL && c->nargs > 1)
+        return cli_usage(c, "--prove is of one file, and not of \"%s\", too", c->args[1]);
+    for (size_t i = 0; i < c->nargs; i++) {
+        const int code = check_file(c, c->args[i], c->json ? &files : NULL);
+
+        worst = code > worst ? code : worst;
+    }
+    if (c->json && cli_given(c, "prove") == NULL && pawl_value_size(files) > 0 &&
+        !cli_json(c, c->nargs == 1 ? pawl_value_at(files, 0) : value_pack(&c->mem, NULL, "{s:v,s:b}", "files", files, "ok", (int)(worst == EXIT_DONE))))
+        return EXIT_FAILED;
+    return worst;
+}
+
 static const cli_option options[] = {
-    { "json", NULL, "one JSON object: {\"file\",\"findings\",\"hash\",\"name\",\"nodes\",\"ok\"}" },
+    { "json", NULL, "one JSON object: {\"file\",\"findings\",\"hash\",\"name\",\"nodes\",\"ok\"}; of several files {\"files\",\"ok\"}" },
     { "prove", NULL, "prove that no node acts without a person's approval, or print the shortest counterexample" },
     { "modes", "MODES", "with --prove: the modes that may be set; plan,default,acceptEdits" },
     { "except", "NODE...", "with --prove: this node may act without approval; inside a graph NODE/NODE" },
@@ -95,12 +114,13 @@ static const cli_option options[] = {
 };
 
 const cli_verb verb_check = {
-    .name = "check", .form = "FILE", .what = "find all errors in an agent file", .options = options, .least = 1, .most = 1,
+    .name = "check", .form = "FILE...", .what = "find all errors in agent files", .options = options, .least = 1, .most = UINT8_MAX,
     .run = check_run,
-    .example = "pawl check survey.yaml\npawl check deploy.yaml --prove --modes plan,default\npawl check survey.yaml --json | jq -r '.findings[].text'",
-    .about = "Prints each error with its line and column and a suggested fix; it also searches\n"
-             "the states that the graph can reach. Notes are not errors. Exits with 1 if there\n"
-             "is an error. Nothing is run, but a plug-in that the file names is opened.\n"
+    .example = "pawl check survey.yaml\npawl check *.yaml\npawl check deploy.yaml --prove --modes plan,default\npawl check survey.yaml --json | jq -r '.findings[].text'",
+    .about = "Prints each error on stdout with its line and column and a suggested fix; it also\n"
+             "searches the states that the graph can reach. Notes are not errors. Exits with 1\n"
+             "if there is an error, with 2 if a file cannot be read. Nothing is run, but a\n"
+             "plug-in that a file names is opened. FILE - is stdin.\n"
              "\n"
              "A finding in JSON: {\"column\",\"file\",\"kind\",\"line\",\"severity\",\"text\"}.\n"
              "\n"

@@ -263,6 +263,7 @@ static bool filter_of(const cli_call *c, pawl_filter *f, uint64_t *limit, int64_
     }
     f->machine = cli_given(c, "machine");
     f->context = cli_given(c, "context");
+    f->label = cli_given(c, "label");
     f->waiting = cli_given(c, "waiting") != NULL;
     f->parked = cli_given(c, "parked") != NULL;
     return status_of(c, &f->status) && cli_number(c, "before", 1, INT64_MAX, 0, &f->before) &&
@@ -424,6 +425,7 @@ static const cli_option options[] = {
     { "status", "STATUS", "only this status: submitted, working, input-required, completed, failed, canceled, rejected" },
     { "machine", "NAME", "only runs of this machine" },
     { "context", "NAME", "only runs of this context" },
+    { "label", "LABEL", "only runs that were begun with this label" },
     { "waiting", NULL, "only runs with an open question" },
     { "parked", NULL, "only parked runs: no worker can drive them; with the reason" },
     { "since", "DURATION", "only runs that changed within this time: 90s, 10m, 2h, 7d" },

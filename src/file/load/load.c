@@ -522,12 +522,30 @@ static agent_file *load_graph(loader *l, const char *node, const char *name, sou
     return NULL;
 }
 
+/* The file, or one that it names as a graph, has a channel of that name: all expressions are compiled at once. */
+static bool channel_above(const agent_file *a, const char *name)
+{
+    bool has = file_channel_find(a, name) != NULL;
+
+    for (size_t i = 0; i < a->nnodes && !has; i++)
+        has = a->nodes[i].inner != NULL && channel_above(a->nodes[i].inner, name);
+    return has;
+}
+
 static void told(void *to, size_t number, const char *text)
 {
     const agent_file *a = to;
     const expression *e = a->jq[number];
+    const char *slash = strstr(text, "/0 is not defined");
+    char name[64] = "";
 
-    fault_at(a->faults, e->at, PAWL_FAULT, "expression", "`%.*s`: %s", shown(e->text, strlen(e->text)), e->text, text);
+    if (slash != NULL && (size_t)(slash - text) < sizeof name)
+        memcpy(name, text, (size_t)(slash - text));
+    if (*name != '\0' && channel_above(a, name))
+        fault_at(a->faults, e->at, PAWL_FAULT, "expression", "`%.*s`: \"%s\" without a dot is a function of jq: the channel is .%s",
+                 shown(e->text, strlen(e->text)), e->text, name, name);
+    else
+        fault_at(a->faults, e->at, PAWL_FAULT, "expression", "`%.*s`: %s", shown(e->text, strlen(e->text)), e->text, text);
 }
 
 agent_file *file_load(arena *mem, const char *name, const file_reader *reader, faults *f)
