@@ -121,7 +121,7 @@ PAWL_API pawl_code pawl_effect_command(const pawl_job *job, pawl_reply *reply, v
 
 /* Sends an HTTP request: {"url", "method"?, "headers"?, "body"?, "timeout_ms"?, "response_bytes"?, "redirects"?, "ca"?}.
  *   method          GET, or POST with a body
- *   headers         an object of strings; Idempotency-Key is the invocation id unless given
+ *   headers         an object of strings, or of arrays of strings that are joined; Idempotency-Key is the invocation id unless given
  *   body            a string as it is, any other value as JSON (then Content-Type: application/json)
  *   timeout_ms      for the whole request, 60 s
  *   response_bytes  kept of the body, 8 MiB

@@ -89,11 +89,28 @@ static bool header_name(const char *name)
     return name[0] != '\0';
 }
 
-static bool header_value(const pawl_value *v)
+/* A string, or an array of strings that are joined: a secret is one of them. NULL: neither, or no memory. */
+static const char *header_text(arena *mem, const pawl_value *v)
 {
-    const char *text = pawl_value_string(v);
+    pawl_iter it = pawl_iter_of(v);
+    const pawl_value *one;
+    const char *out = NULL;
+    buf b;
 
-    if (!text_whole(v))
+    if (pawl_value_type(v) != PAWL_TYPE_ARRAY)
+        return text_whole(v) ? pawl_value_string(v) : NULL;
+    buf_init(&b, &mem->alloc);
+    while ((one = pawl_iter_next(&it, NULL)) != NULL && text_whole(one))
+        buf_put(&b, pawl_value_string(one), pawl_value_size(one));
+    if (one == NULL && !b.failed)
+        out = arena_strdup(mem, b.size > 0 ? b.data : "", b.size);
+    buf_free(&b);
+    return out;
+}
+
+static bool header_value(const char *text)
+{
+    if (text == NULL)
         return false;
     for (; *text != '\0'; text++)
         if (((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7F)
@@ -115,7 +132,7 @@ static pawl_code headers_check(http_call *c, const pawl_value *headers)
             return pawl_reply_fail(c->r, PAWL_INVALID, "%s: \"%s\" is no name of a header", c->job->effect, name);
         if (strcasecmp(name, "Content-Length") == 0 || strcasecmp(name, "Transfer-Encoding") == 0)
             return pawl_reply_fail(c->r, PAWL_INVALID, "%s: header %s follows from the body; leave it out", c->job->effect, name);
-        if (!header_value(v))
+        if (!header_value(header_text(&c->mem, v)))
             return pawl_reply_fail(c->r, PAWL_INVALID, "%s: header %s is no string of one line", c->job->effect, name);
     }
     return PAWL_OK;
@@ -146,8 +163,8 @@ static bool harmless(const char *name)
 /* In libcurl's form: `Name;` for an empty value, `Name:` to remove the header. */
 static char *header_make(arena *mem, const char *name, const char *value)
 {
-    size_t n = strlen(name), m = strlen(value);
-    char *line = arena_get(mem, n + m + 3);
+    size_t n = strlen(name), m = value != NULL ? strlen(value) : 0;
+    char *line = value != NULL ? arena_get(mem, n + m + 3) : NULL;
 
     if (line == NULL)
         return NULL;
@@ -192,7 +209,7 @@ static pawl_code headers_make(http_call *c)
 
         if ((c->away && !harmless(name)) || (c->q.body == NULL && strcasecmp(name, "Content-Type") == 0))
             continue;
-        if ((*at++ = header_make(&c->mem, name, pawl_value_string(v))) == NULL)
+        if ((*at++ = header_make(&c->mem, name, header_text(&c->mem, v))) == NULL)
             goto nomem;
     }
     if (c->job->id != NULL && !given(headers, "Idempotency-Key")) {     /* E15 */

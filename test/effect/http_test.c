@@ -178,6 +178,17 @@ PAWL_TEST(test_E15_the_request_carries_the_invocation_as_its_key)
     world_close(&w);
 }
 
+PAWL_TEST(test_K4_a_header_of_several_texts_is_joined)
+{
+    world w;
+
+    world_open(&w);
+    CHECK_INT(get(&w, "/echo", ",\"headers\":{\"Authorization\":[\"Bearer \",\"token\",\"\"],\"X-None\":[]}"), PAWL_OK);
+    CHECK(strstr(said(&w.h, "/body"), "\r\nAuthorization: Bearer token\r\n") != NULL);
+    CHECK(strstr(said(&w.h, "/body"), "\r\nX-None:\r\n") != NULL);
+    world_close(&w);
+}
+
 PAWL_TEST(test_a_body_is_sent_as_it_is_or_as_json)
 {
     const char *got;
@@ -241,6 +252,8 @@ PAWL_TEST(test_X1_wrong_arguments_are_named_and_nothing_is_sent)
         { "{\"url\":\"http://127.0.0.1:1\",\"headers\":{\"A:\":\"b\"}}", "do: \"A:\" is no name of a header" },
         { "{\"url\":\"http://127.0.0.1:1\",\"headers\":{\"A\\u0000\":\"b\"}}", "do: \"A\" is no name of a header" },
         { "{\"url\":\"http://127.0.0.1:1\",\"headers\":{\"A\":1}}", "do: header A is no string of one line" },
+        { "{\"url\":\"http://127.0.0.1:1\",\"headers\":{\"A\":[\"Bearer \",1]}}", "do: header A is no string of one line" },
+        { "{\"url\":\"http://127.0.0.1:1\",\"headers\":{\"A\":[\"Bearer \",\"secret\\n\"]}}", "do: header A is no string of one line" },
         { "{\"url\":\"http://127.0.0.1:1\",\"headers\":[]}", "do: \"headers\" is no object" },
         { "{\"url\":\"http://127.0.0.1:1\",\"headers\":{\"Transfer-Encoding\":\"chunked\"}}",
           "do: header Transfer-Encoding follows from the body; leave it out" },

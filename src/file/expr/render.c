@@ -283,6 +283,59 @@ static const pawl_value *shown_by_name(scope *sc, const form *f, const char *nam
     return c->c.secret == NULL ? scope_value(sc, template_whole(&f->text)) : pawl_pack(sc->s, "s", pawl_format(sc->s, "<secret %s>", name));
 }
 
+/* The channel of a piece that is a secret; NULL: it is none. */
+static const char *secret_piece(const scope *sc, const expression *e)
+{
+    const char *name = e != NULL && e->path && e->nsteps == 1 ? e->steps[0].key : NULL;
+    const file_channel *c = name != NULL ? file_channel_find(sc->n->file, name) : NULL;
+    const pawl_value *args = pawl_args(sc->s);
+
+    return c == NULL || c->c.secret == NULL || (pawl_value_type(args) == PAWL_TYPE_OBJECT && pawl_value_get(args, name) != NULL) ? NULL : name;
+}
+
+static bool has_secret(const scope *sc, const template *t)
+{
+    for (size_t i = 0; i < t->npieces; i++)
+        if (secret_piece(sc, t->pieces[i].e) != NULL)
+            return true;
+    return false;
+}
+
+static void pointer_put(scope *sc, const char *key, size_t index);
+
+/* A text with a secret in it, which no machine may read: its pieces, which the handler joins. Shown as a text, with the name of the secret. */
+static const pawl_value *pieces_render(scope *sc, const template *t)
+{
+    arena *a = &sc->s->mem;
+    const pawl_value *out = value_pack(a, NULL, "[]");
+    buf b;
+
+    buf_init(&b, &sc->s->alloc);
+    for (size_t i = 0; out != NULL && i < t->npieces && sc->failed == PAWL_OK; i++) {
+        const char *name = secret_piece(sc, t->pieces[i].e);
+        const size_t before = sc->at;
+
+        if (!sc->showing)
+            buf_reset(&b);
+        if (t->pieces[i].e == NULL)
+            buf_put(&b, t->pieces[i].text, t->pieces[i].size);
+        else if (name == NULL && !text_put(sc, &b, t->pieces[i].e))
+            out = NULL;
+        if (sc->showing && name != NULL)
+            buf_fmt(&b, "<secret %s>", name);
+        pointer_put(sc, NULL, i);
+        if (out != NULL && !sc->showing)
+            out = value_push(a, out, name != NULL ? stand(sc, name) : value_string(a, b.size > 0 ? b.data : "", b.size));
+        sc->at = before;
+    }
+    if (out != NULL && sc->showing)
+        out = value_string(a, b.size > 0 ? b.data : "", b.size);
+    if (b.failed || a->failed)
+        out = scope_fail(sc, PAWL_NOMEM, NULL) == PAWL_OK ? NULL : NULL;
+    buf_free(&b);
+    return out;
+}
+
 /* ---- forms ------------------------------------------------------------------------------------------------------------ */
 
 /* Appends one step to the pointer; a size of sizeof sc->path means that it was too long. */
@@ -340,7 +393,7 @@ const pawl_value *form_render(scope *sc, const form *f)
             return sc->showing ? shown_by_name(sc, f, name) : stand(sc, name);
         if (f->kind == FORM_KEEP && template_whole(&f->text) != NULL)
             return scope_value(sc, template_whole(&f->text));
-        return text_render(sc, &f->text);
+        return sc->arguments && has_secret(sc, &f->text) ? pieces_render(sc, &f->text) : text_render(sc, &f->text);
     case FORM_LIST:
     case FORM_MAP:
         return members_render(sc, f);

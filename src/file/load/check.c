@@ -87,6 +87,7 @@ typedef struct seeing {
     loader *l;
     file_node *n;               /* NULL: of the file itself */
     bool secrets;               /* a secret may be here as a whole value */
+    bool joined;                /* and as a part of a text, which the handler joins */
     bool collect;               /* expressions are evaluated before the node does anything */
 } seeing;
 
@@ -146,9 +147,9 @@ static void see_first(seeing *v, const expression *e, const char *first, bool wh
         return;
     if (c == NULL)
         nothing_called(v, e, first);
-    else if (c->c.secret != NULL && !(whole && v->secrets))
-        fault_at(v->l->f, e->at, PAWL_FAULT, "secret", "channel \"%s\" is a secret: it stands as a whole argument, header, variable or stdin, \"{{.%s}}\", and "
-                 "nowhere else", first, first);
+    else if (c->c.secret != NULL && !(v->secrets && (whole || (v->joined && e->path && e->nsteps == 1))))
+        fault_at(v->l->f, e->at, PAWL_FAULT, "secret", "channel \"%s\" is a secret: it stands as a whole argument, variable or stdin, \"{{.%s}}\", or in a "
+                 "header, and nowhere else", first, first);
 }
 
 static void see_path(seeing *v, const expression *e, bool whole)
@@ -196,9 +197,10 @@ static void see_call(seeing *v, const form *args)
         v->secrets = false;
         for (size_t k = 0; k < sizeof places / sizeof *places; k++)
             v->secrets = v->secrets || (v->n->kind != KIND_TOOL && strcmp(args->keys[i], places[k]) == 0);
+        v->joined = v->n->kind == KIND_HTTP && strcmp(args->keys[i], "headers") == 0;
         form_each(args->items[i], see, v);
     }
-    v->secrets = false;
+    v->secrets = v->joined = false;
 }
 
 static void check_expressions(loader *l, file_node *n)
