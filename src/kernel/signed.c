@@ -8,10 +8,32 @@
 
 #include <string.h>
 
-/* A cheap look before the SPEC is parsed: a text in it would have its quotes escaped. */
+/* Whether the SPEC, canonical JSON, has that member: what a person is asked about may have one of the same name within. */
+static bool spec_has(const char *spec, const char *member)
+{
+    const size_t n = strlen(member);
+    unsigned depth = 0;
+
+    for (const char *at = spec; *at != '\0'; at++) {
+        if (*at == '{' || *at == '[')
+            depth++;
+        else if (*at == '}' || *at == ']')
+            depth--;
+        if (*at != '"')
+            continue;
+        if (depth == 1 && strncmp(at + 1, member, n) == 0 && at[n + 1] == '"' && at[n + 2] == ':')
+            return true;
+        for (at++; *at != '"' && *at != '\0'; at++)
+            at += *at == '\\' && at[1] != '\0';
+        if (*at == '\0')
+            return false;
+    }
+    return false;
+}
+
 bool call_names_approvers(const call *c)
 {
-    return c->kind == CALL_ASK && c->wait == PAWL_WAIT_APPROVAL && strstr(c->spec, "\"approvers\":{") != NULL;
+    return c->kind == CALL_ASK && c->wait == PAWL_WAIT_APPROVAL && strstr(c->spec, "\"approvers\":{") != NULL && spec_has(c->spec, "approvers");
 }
 
 const char *wait_id_of(arena *a, const pawl_state *st, const item *it)

@@ -181,6 +181,39 @@ PAWL_TEST(test_P11_only_a_signed_answer_counts)
     office_end(&o);
 }
 
+/* What a person is asked about may look like the approvers of a wait. */
+static pawl_code gate_of_all(pawl_step *s, void *arg)
+{
+    const pawl_value *answer;
+    const pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .prompt = pawl_pack(s, "s", "Put \"approvers\":{ into it?"),
+                              .about = pawl_json(s, "{\"input\":{\"approvers\":{\"a\\\\\":[{\"approvers\":{}}]}},\"with\":[\"\\\",{\\\"approvers\\\":{\"]}") };
+    pawl_code rc = pawl_ask_with(s, &q, &answer);
+
+    (void)arg;
+    return rc != PAWL_OK ? rc : pawl_call(s, "deploy", pawl_pack(s, "{s:s}", "to", "production"), NULL);
+}
+
+PAWL_TEST(test_P11_what_is_asked_about_names_no_approvers)
+{
+    pawl_graph *g = pawl_graph_new("asked", 1);
+    pawl_err err = { PAWL_OK, "" };
+    pawl_machine *m;
+    town t;
+
+    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_node(g, "go", gate_of_all, NULL);
+    pawl_graph_chain(g, PAWL_START, "go", PAWL_END, NULL);
+    if ((m = pawl_graph_compile(g, &err)) == NULL)
+        CHECK_FAIL("%s", err.text);
+    town_begin(&t, m, pawl_store_memory(NULL));
+    town_acts(&t, "deploy", PAWL_ONCE);
+    t.replies[0] = "true";
+    CHECK_INT(town_run(&t, "asked-1", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_answer(t.e, "asked-1", NULL, "true", &t.err), PAWL_HALTED);
+    CHECK_INT(t.calls, 1);
+    town_end(&t);
+}
+
 PAWL_TEST(test_P11_a_signature_is_not_replayed)
 {
     char old[2048];
