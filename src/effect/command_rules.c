@@ -42,7 +42,7 @@ static bool say(char why[COMMAND_WHY_BYTES], const char *text)
 typedef struct tree_look {
     arena *mem;
     const pawl_job *job;
-    const denied_top *tops;     /* NULL: not looked for yet */
+    const denied_top *tops;     /* of the folder under way */
     size_t n;
     bool cut, found;
     char *why;
@@ -61,10 +61,11 @@ static bool see_tree(void *ctx, const char *folder, bool hidden)
     const file_use u = { .tool = "Read", .cls = PAWL_READ, .time_ms = epoch_ms() };
     tree_look *t = ctx;
     char real[PATH_MAX];
+    const char *const one = real;
 
     if (realpath(folder, real) == NULL)
         return true;
-    if (t->tops == NULL && (t->tops = denied_tops_find(t->mem, t->job->policy, &u, stops, (void *)(uintptr_t)t->job, &t->n, &t->cut)) == NULL)
+    if ((t->tops = denied_tops_find(t->mem, t->job->policy, &u, &(denied_shown){ &one, 1 }, stops, (void *)(uintptr_t)t->job, &t->n, &t->cut)) == NULL)
         t->found = say(t->why, "no memory to decide on it");
     for (size_t i = 0; t->tops != NULL && i < t->n && !t->found; i++)
         if (is_read_there(t->tops[i].path, real, hidden)) {

@@ -14,7 +14,7 @@
 
 enum { FOLDERS_DEEP = 64 };     /* as many are open at a time */
 
-typedef struct denied_file { dev_t dev; ino_t ino; const char *path; } denied_file;
+typedef struct denied_file { dev_t dev; ino_t ino; const char *path; bool read; } denied_file;
 
 struct denied_files {
     denied_file *all;
@@ -31,7 +31,9 @@ typedef struct denied_search {
     denied_files *out;
     denied_top *tops;           /* these are looked for instead of files; NULL: not */
     size_t ntops;
-    unsigned within;            /* folders around, that are only denied to edit */
+    unsigned within, inside;    /* folders around, that are only denied to edit; to read */
+    const char *const *shown;   /* folders in which other names of what is denied are looked for, too */
+    size_t nshown;
     const char **places;        /* from which it searches; none lies in another */
     size_t nplaces, places_cap, seen;
     char path[PATH_MAX];
@@ -89,21 +91,48 @@ static bool top_note(denied_search *s)
     return read;
 }
 
-/* Also a file that has one name now: it may get another until the result is used. */
-static void file_note(denied_search *s, const struct stat *st)
+static void file_put(denied_search *s, const struct stat *st, bool read)
 {
     denied_files *d = s->out;
     void *all = d->all;
 
-    if (s->tops != NULL && S_ISREG(st->st_mode)) {
-        (void)top_note(s);
-        return;
-    }
-    if (!S_ISREG(st->st_mode) || !arena_room(s->mem, &all, &d->cap, d->n, sizeof *d->all))
+    if (!arena_room(s->mem, &all, &d->cap, d->n, sizeof *d->all))
         return;
     d->all = all;
-    d->all[d->n] = (denied_file){ st->st_dev, st->st_ino, arena_text(s->mem, s->path) };
+    d->all[d->n] = (denied_file){ st->st_dev, st->st_ino, arena_text(s->mem, s->path), read };
     d->n += d->all[d->n].path != NULL;
+}
+
+/* Of files also one that has one name now: it may get another until the result is used. Of tops only others may be anywhere else. */
+static void file_note(denied_search *s, const struct stat *st)
+{
+    bool read = true;
+
+    if (!S_ISREG(st->st_mode))
+        return;
+    if (s->tops != NULL && s->inside == 0)
+        read = top_note(s);
+    if (s->tops == NULL || st->st_nlink > 1)
+        file_put(s, st, read);
+}
+
+static bool denies(const denied_search *s)
+{
+    return s->inside > 0 || file_rule_denies(s->p, s->u, s->path) != NULL;
+}
+
+/* A folder at s->path. Of one that is shown and denied to read, the files that have other names are of interest. False: nothing in it is. */
+static bool folder_note(denied_search *s, bool *within, bool *inside)
+{
+    *within = *inside = false;
+    if (s->tops == NULL || s->inside > 0 || !denies(s))
+        return true;
+    *inside = top_note(s);
+    *within = !*inside;
+    for (size_t i = 0; *inside && i < s->nshown; i++)
+        if (below_or_same(s->shown[i], s->path))
+            return true;
+    return !*inside;
 }
 
 static bool enough(denied_search *s)
@@ -118,7 +147,7 @@ static void folder_search(denied_search *s, int fd, size_t size, unsigned depth)
 static void name_look(denied_search *s, int dir, const struct dirent *e, size_t size, unsigned depth)
 {
     const size_t n = strlen(e->d_name);
-    bool within = false;
+    bool within, inside;
     struct stat st;
     int fd;
 
@@ -129,27 +158,24 @@ static void name_look(denied_search *s, int dir, const struct dirent *e, size_t 
     s->path[size] = '/';
     memcpy(s->path + size + 1, e->d_name, n + 1);
     if (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) {
-        if (e->d_type == DT_REG && file_rule_denies(s->p, s->u, s->path) != NULL && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        if (e->d_type == DT_REG && denies(s) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
             file_note(s, &st);
         return;
     }
     if (fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return;
-    if (S_ISREG(st.st_mode) && file_rule_denies(s->p, s->u, s->path) != NULL)
+    if (S_ISREG(st.st_mode) && denies(s))
         file_note(s, &st);
-    if (!S_ISDIR(st.st_mode))
+    if (!S_ISDIR(st.st_mode) || !folder_note(s, &within, &inside))
         return;
-    if (s->tops != NULL && file_rule_denies(s->p, s->u, s->path) != NULL) {
-        if (top_note(s))
-            return;             /* and all that lies in it */
-        within = true;
-    }
     s->within += within;
+    s->inside += inside;
     if (depth == FOLDERS_DEEP)
         s->out->cut = true;
     else if ((fd = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
         folder_search(s, fd, size + 1 + n, depth + 1);
     s->within -= within;
+    s->inside -= inside;
 }
 
 /* Takes `fd`. A folder that cannot be read by us cannot be linked from by us either. */
@@ -172,7 +198,7 @@ static void folder_search(denied_search *s, int fd, size_t size, unsigned depth)
 static void place_search(denied_search *s, const char *path)
 {
     const size_t n = strcmp(path, "/") == 0 ? 0 : strlen(path);
-    bool within = false;
+    bool within, inside;
     struct stat st;
     int fd;
 
@@ -180,19 +206,16 @@ static void place_search(denied_search *s, const char *path)
         return;
     memcpy(s->path, path, n);
     s->path[n] = '\0';
-    if (S_ISREG(st.st_mode) && file_rule_denies(s->p, s->u, path) != NULL)
+    if (S_ISREG(st.st_mode) && denies(s))
         file_note(s, &st);
-    if (!S_ISDIR(st.st_mode))
+    if (!S_ISDIR(st.st_mode) || !folder_note(s, &within, &inside))
         return;
-    if (s->tops != NULL && file_rule_denies(s->p, s->u, path) != NULL) {
-        if (top_note(s))
-            return;
-        within = true;
-    }
     s->within += within;
+    s->inside += inside;
     if ((fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0)
         folder_search(s, fd, n, 1);
     s->within -= within;
+    s->inside -= inside;
 }
 
 static int by_inode(const void *a, const void *b)
@@ -206,14 +229,18 @@ static int by_inode(const void *a, const void *b)
 
 /* ---- found ---------------------------------------------------------------------------------------------------- */
 
-static denied_search *search_all(arena *mem, const pawl_policy *p, const file_use *u, bool tops, denied_stop_fn *stop, void *ctx)
+static denied_search *search_all(arena *mem, const pawl_policy *p, const file_use *u, const denied_shown *shown, denied_stop_fn *stop, void *ctx)
 {
     denied_search *s = arena_zero(mem, sizeof *s);
 
     if (s == NULL || (s->out = arena_zero(mem, sizeof *s->out)) == NULL)
         return NULL;
-    if (tops && (s->tops = arena_zero(mem, (DENIED_TOPS_MAX + 1) * sizeof *s->tops)) == NULL)
+    if (shown != NULL && (s->tops = arena_zero(mem, (DENIED_TOPS_MAX + 1) * sizeof *s->tops)) == NULL)
         return NULL;
+    if (shown != NULL) {
+        s->shown = shown->folders;
+        s->nshown = shown->n;
+    }
     s->mem = mem;
     s->p = p;
     s->u = u;
@@ -227,27 +254,107 @@ static denied_search *search_all(arena *mem, const pawl_policy *p, const file_us
 
 denied_files *denied_files_find(arena *mem, const pawl_policy *p, const file_use *u, denied_stop_fn *stop, void *ctx)
 {
-    denied_search *s = search_all(mem, p, u, false, stop, ctx);
+    denied_search *s = search_all(mem, p, u, NULL, stop, ctx);
 
     if (s != NULL && s->out->n > 0)
         qsort(s->out->all, s->out->n, sizeof *s->out->all, by_inode);
     return s != NULL ? s->out : NULL;
 }
 
-const denied_top *denied_tops_find(arena *mem, const pawl_policy *p, const file_use *u, denied_stop_fn *stop, void *ctx, size_t *n, bool *cut)
+const char *denied_files_twin(const denied_files *d, const struct stat *st)
 {
-    denied_search *s = search_all(mem, p, u, true, stop, ctx);
+    const denied_file key = { .dev = st->st_dev, .ino = st->st_ino }, *found = d->n == 0 ? NULL : bsearch(&key, d->all, d->n, sizeof key, by_inode);
 
+    return found != NULL ? found->path : NULL;
+}
+
+/* ---- other names, anywhere in the folders that are shown ------------------------------------------------------------ */
+
+static void twins_in(denied_search *s, int fd, size_t size, unsigned depth);
+
+static void twin_look(denied_search *s, int dir, const struct dirent *e, size_t size, unsigned depth)
+{
+    const size_t n = strlen(e->d_name);
+    file_use u = *s->u;
+    const denied_file *found;
+    denied_file key;
+    struct stat st;
+    int fd;
+
+    if ((e->d_type != DT_DIR && e->d_type != DT_REG && e->d_type != DT_UNKNOWN) || fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    if (size + n + 2 > sizeof s->path) {
+        s->out->cut = true;
+        return;
+    }
+    s->path[size] = '/';
+    memcpy(s->path + size + 1, e->d_name, n + 1);
+    if (S_ISDIR(st.st_mode) && depth == FOLDERS_DEEP)
+        s->out->cut = true;
+    else if (S_ISDIR(st.st_mode) && (fd = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
+        twins_in(s, fd, size + 1 + n, depth + 1);
+    if (!S_ISREG(st.st_mode) || st.st_nlink < 2)
+        return;
+    key = (denied_file){ .dev = st.st_dev, .ino = st.st_ino };
+    if ((found = bsearch(&key, s->out->all, s->out->n, sizeof key, by_inode)) == NULL)
+        return;
+    if (found->read)
+        u = (file_use){ .tool = "Read", .cls = PAWL_READ, .time_ms = u.time_ms };
+    if (file_rule_denies(s->p, &u, s->path) != NULL)
+        return;                 /* by its own name */
+    if (s->ntops == DENIED_TOPS_MAX)
+        s->out->cut = true;
+    else if ((s->tops[s->ntops].path = arena_text(s->mem, s->path)) != NULL)
+        s->tops[s->ntops++].read = found->read;
+}
+
+/* Takes `fd`. */
+static void twins_in(denied_search *s, int fd, size_t size, unsigned depth)
+{
+    DIR *dir = fdopendir(fd);
+    struct dirent *e;
+
+    if (dir == NULL) {
+        close(fd);
+        s->out->cut = true;
+        return;
+    }
+    while (!enough(s) && (e = readdir(dir)) != NULL)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            twin_look(s, fd, e, size, depth);
+    closedir(dir);
+}
+
+/* Only where a denied file has another name: then it is looked for, for a program may find it, too. */
+static void twins_find(denied_search *s)
+{
+    if (s->out->n == 0)
+        return;
+    qsort(s->out->all, s->out->n, sizeof *s->out->all, by_inode);
+    for (size_t i = 1; i < s->out->n; i++)      /* of names that are denied in different ways the stricter counts */
+        for (size_t k = i; k > 0 && by_inode(&s->out->all[k], &s->out->all[k - 1]) == 0 && s->out->all[k].read != s->out->all[k - 1].read; k--)
+            s->out->all[k].read = s->out->all[k - 1].read = true;
+    for (size_t i = 0; i < s->nshown; i++) {
+        const size_t n = strcmp(s->shown[i], "/") == 0 ? 0 : strlen(s->shown[i]);
+        int fd;
+
+        if (n >= sizeof s->path || (fd = open(s->shown[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+            continue;
+        memcpy(s->path, s->shown[i], n);
+        twins_in(s, fd, n, 1);
+    }
+}
+
+const denied_top *denied_tops_find(arena *mem, const pawl_policy *p, const file_use *u, const denied_shown *shown, denied_stop_fn *stop, void *ctx, size_t *n,
+                                   bool *cut)
+{
+    denied_search *s = search_all(mem, p, u, shown, stop, ctx);
+
+    if (s != NULL)
+        twins_find(s);
     *n = s != NULL ? s->ntops : 0;
     *cut = s == NULL || s->out->cut;
     return s != NULL ? s->tops : NULL;
-}
-
-const char *denied_files_twin(const denied_files *d, const struct stat *st)
-{
-    const denied_file key = { st->st_dev, st->st_ino, NULL }, *found = d->n == 0 ? NULL : bsearch(&key, d->all, d->n, sizeof key, by_inode);
-
-    return found != NULL ? found->path : NULL;
 }
 
 /* ---- links in rules --------------------------------------------------------------------------------------------- */

@@ -22,13 +22,15 @@ const char *denied_files_twin(const denied_files *d, const struct stat *st);
 /* Not all names could be looked at, so that no twin found means nothing. */
 bool denied_files_cut(const denied_files *d);
 
-/* The outermost files and folders that a deny rule fits, without links: what a sandbox keeps from a command. *cut: there are more than DENIED_TOPS_MAX, or
- * not all could be looked at. In `mem`; NULL: no memory. */
+/* The outermost files and folders that a deny rule fits, without links, and the other names of such files in `shown`: what is kept from a command.
+ * *cut: there are more than DENIED_TOPS_MAX, or not all could be looked at. In `mem`; NULL: no memory. */
 typedef struct denied_top {
     const char *path;
     bool read;                  /* it is denied to read, not only to edit; such ones are also told inside a folder that is only denied to edit */
 } denied_top;
-const denied_top *denied_tops_find(arena *mem, const pawl_policy *p, const file_use *u, denied_stop_fn *stop, void *ctx, size_t *n, bool *cut);
+typedef struct denied_shown { const char *const *folders; size_t n; } denied_shown;     /* that the command sees, without links */
+const denied_top *denied_tops_find(arena *mem, const pawl_policy *p, const file_use *u, const denied_shown *shown, denied_stop_fn *stop, void *ctx, size_t *n,
+                                   bool *cut);
 
 /* The links in the paths of the rules themselves: a rule about /var/run/key is also about /run/key, where /var/run is a link to /run. */
 typedef struct denied_ways denied_ways;

@@ -1,4 +1,4 @@
-/* masks.c - finds what a sandbox must hide: the files of stores, and the folders of stores and settings.
+/* masks.c - finds what a sandbox must hide: the files of stores, and the folders of stores and settings; and what it must keep: hooks of git.
  *
  * Called by sandbox_view.c, on any thread. A command could make what is missing, as a journal that SQLite would then roll back into the store, so it is made
  * here first, empty, and hidden like the rest. It could also rename a folder above a mount, and put another one in its place, which the next process
@@ -7,6 +7,7 @@
 #include "effect/masks.h"
 #include "effect/reach.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -77,6 +78,21 @@ static void folder_put(mask_search *f, sandbox_folder one)
     }
 }
 
+/* Folders above a mount, which a command must not rename. */
+static void above_put(mask_search *f, const char *path)
+{
+    char *at = arena_text(f->mem, path);
+
+    for (char *slash; at != NULL && (slash = strrchr(at, '/')) != at && slash != NULL;) {
+        const sandbox_folder *around;
+
+        *slash = '\0';
+        around = folder_of(f, at);
+        if (writable(f, at) && strcmp(around->path, at) != 0)
+            folder_put(f, (sandbox_folder){ arena_text(f->mem, at), false });
+    }
+}
+
 static void mask_put(mask_search *f, const char *path, bool folder)
 {
     void *all = f->out->all;
@@ -89,15 +105,7 @@ static void mask_put(mask_search *f, const char *path, bool folder)
         return;
     f->out->all = all;
     f->out->all[f->out->n++] = (mask){ at, folder };
-    at = arena_text(f->mem, path);
-    for (char *slash; at != NULL && (slash = strrchr(at, '/')) != at && slash != NULL;) {
-        const sandbox_folder *around;
-
-        *slash = '\0';
-        around = folder_of(f, at);
-        if (writable(f, at) && strcmp(around->path, at) != 0)
-            folder_put(f, (sandbox_folder){ arena_text(f->mem, at), false });
-    }
+    above_put(f, path);
 }
 
 /* ---- what there is ---------------------------------------------------------------------------------------- */
@@ -151,6 +159,74 @@ static void denied_mask(mask_search *f, const char *path)
         mask_put(f, path, S_ISDIR(st.st_mode));
 }
 
+/* ---- git ------------------------------------------------------------------------------------------------- */
+
+/* Not where the settings show that very file for writing. */
+static void keep_put(mask_search *f, const char *path)
+{
+    if (!writable(f, path) || strcmp(folder_of(f, path)->path, path) == 0)
+        return;
+    folder_put(f, (sandbox_folder){ arena_text(f->mem, path), true });
+    above_put(f, path);
+}
+
+/* Programs that git starts stand in hooks and config: who starts git there later, does so outside of the sandbox. `own`: what is missing is made. */
+static void git_folder_keep(mask_search *f, const char *folder, bool own)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int fd;
+
+    if (snprintf(path, sizeof path, "%s/hooks", folder) >= (int)sizeof path)
+        return;
+    if (stat(path, &st) == 0 || (own && writable(f, path) && mkdir(path, 0777) == 0))
+        keep_put(f, path);
+    snprintf(path, sizeof path, "%s/config", folder);
+    if (stat(path, &st) == 0)
+        keep_put(f, path);
+    else if (own && errno == ENOENT && writable(f, path) && (fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) >= 0) {
+        close(fd);
+        keep_put(f, path);
+    }
+}
+
+static void git_modules_keep(mask_search *f, const char *git)
+{
+    char path[PATH_MAX], module[PATH_MAX];
+    struct dirent *e;
+    DIR *d;
+
+    if (snprintf(path, sizeof path, "%s/modules", git) >= (int)sizeof path || (d = opendir(path)) == NULL)
+        return;
+    while ((e = readdir(d)) != NULL)
+        if (e->d_name[0] != '.' && snprintf(module, sizeof module, "%s/%s", path, e->d_name) < (int)sizeof module)
+            git_folder_keep(f, module, false);
+    closedir(d);
+}
+
+/* The repository of a workspace; of a linked work tree the file that says where it is. */
+static void git_keep(mask_search *f, const char *workspace)
+{
+    char git[PATH_MAX], head[PATH_MAX];
+    struct stat st;
+
+    if (snprintf(git, sizeof git, "%s/.git", workspace) >= (int)sizeof git || lstat(git, &st) != 0)
+        return;
+    if (S_ISREG(st.st_mode)) {
+        keep_put(f, git);
+        return;
+    }
+    if (realpath(git, head) == NULL)
+        return;
+    memcpy(git, head, sizeof git);
+    if (snprintf(head, sizeof head, "%s/HEAD", git) >= (int)sizeof head)
+        return;
+    git_folder_keep(f, git, lstat(head, &st) == 0);
+    git_modules_keep(f, git);
+}
+
+/* ---- stores ---------------------------------------------------------------------------------------------- */
+
 /* A pawl.db that is not in use would be the store of the next process that is started in that folder. */
 static const char **stores_of(arena *mem, const sandbox_folder *folders, size_t n, size_t *found)
 {
@@ -202,6 +278,11 @@ pawl_code masks_find(arena *mem, const sandbox_ask *ask, const char *home, masks
         f.hides = f.hides && strcmp(ask->folders[i].path, "/") != 0;
     if (!folders_gather(&f, ask))
         return PAWL_NOMEM;
+    for (size_t i = 0; i < ask->n && f.writes; i++)
+        if (!ask->folders[i].read_only)
+            git_keep(&f, ask->folders[i].path);
+        else
+            above_put(&f, ask->folders[i].path);
     own_folder_mask(&f, OWN_STATE);
     own_folder_mask(&f, OWN_CONFIG);
     if ((more = stores_of(mem, f.folders, f.n, &nmore)) == NULL || (files = reach_files(mem, more, nmore, &nfiles)) == NULL)

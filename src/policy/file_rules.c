@@ -81,3 +81,14 @@ void file_rule_places(const pawl_policy *p, const file_use *u, file_place_fn *fn
         on = fn(ctx, place);
     }
 }
+
+/* Instructions of a project are kept, too, but belong to no agent: a checkout may bring others. */
+void file_own_places(const pawl_policy *p, file_place_fn *fn, void *ctx)
+{
+    for (size_t i = 0; p != NULL && i < p->nkept; i++) {
+        const char *name = strrchr(p->kept[i], '/') + 1;
+
+        if (strcmp(name, "AGENTS.md") != 0 && strcmp(name, "CLAUDE.md") != 0 && !fn(ctx, p->kept[i]))
+            return;
+    }
+}

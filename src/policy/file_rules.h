@@ -19,6 +19,9 @@ const char *file_rule_denies(const pawl_policy *p, const file_use *u, const char
 typedef bool file_place_fn(void *ctx, const char *path);
 void file_rule_places(const pawl_policy *p, const file_use *u, file_place_fn *fn, void *ctx);
 
+/* The same for each file that the run's agents are made of: an edit of it is asked. */
+void file_own_places(const pawl_policy *p, file_place_fn *fn, void *ctx);
+
 /* As pawl_policy_paths, whether or not a rule is about paths: for what decides once more, where protected places count, too. */
 void call_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn *fn, void *ctx);
 

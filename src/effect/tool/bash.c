@@ -1,18 +1,23 @@
 /* bash.c - commands: those of the model, in a sandbox, and tools that are programs.
  *
  * Called by call.c through the entry of the tool, on the thread of the job, which waits for the process. */
+#define _XOPEN_SOURCE 700       /* realpath */
 #include "effect/command_rules.h"
 #include "effect/sandbox.h"
 #include "effect/tool/tool.h"
 #include "net/net.h"
+#include "policy/file_rules.h"
 #include "shell/shell.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum {
     BASH_MS = 120000,
     STDERR_BYTES = 2000,        /* of a tool that is a program, in its error */
-    KEPT_BYTES = WHOLE_BYTES_MAX / 2 - 256  /* of the output's beginning, and of its end */
+    KEPT_BYTES = WHOLE_BYTES_MAX / 2 - 256, /* of the output's beginning, and of its end */
+    OWN_PLACES_MAX = 100        /* files of the agent that its commands cannot write: each is a mount */
 };
 
 /* ---- the sandbox ------------------------------------------------------------------------------------------- */
@@ -25,13 +30,17 @@ static bool stop_looking(void *ctx)
 }
 
 /* What rules deny, among the files that are there: a program may open them by any name, so that no reading of the command finds all. */
-static const denied_top *denied_of(tool_call *c, size_t *n)
+static const denied_top *denied_of(tool_call *c, const roots *r, size_t *n)
 {
+    const char *folders[ROOTS_MAX];
+    const denied_shown shown = { folders, r->n };
     const file_use u = { .tool = "Edit", .cls = PAWL_EDIT, .time_ms = epoch_ms() };     /* what may not be read may not be edited either */
     const denied_top *out;
     bool cut;
 
-    out = denied_tops_find(&c->mem, c->job->policy, &u, stop_looking, c, n, &cut);
+    for (size_t i = 0; i < r->n; i++)
+        folders[i] = r->all[i].real;
+    out = denied_tops_find(&c->mem, c->job->policy, &u, &shown, stop_looking, c, n, &cut);
     if (cut && out != NULL)
         snprintf(c->note, sizeof c->note, "the rules deny more files than its sandbox keeps from a command (DENIED_TOPS_MAX, %d): deny their folders",
                  DENIED_TOPS_MAX);
@@ -56,13 +65,26 @@ static void read_only_add(sandbox_folder *out, sandbox_ask *ask, size_t nroots, 
         out[ask->n++] = (sandbox_folder){ path, true };
 }
 
-/* The workspace, its further folders that exist, and what may not be edited in them; *covered: what may not be read. */
+typedef struct own_places { tool_call *c; const char *all[OWN_PLACES_MAX]; size_t n; } own_places;
+
+static bool own_place_add(void *ctx, const char *path)
+{
+    own_places *own = ctx;
+    char real[PATH_MAX];
+
+    if (realpath(path, real) != NULL && (own->all[own->n] = arena_text(&own->c->mem, real)) != NULL)
+        own->n++;
+    return own->n < OWN_PLACES_MAX;
+}
+
+/* The workspace, its further folders that exist, and what may not be edited in them, the files of the agent included; *covered: what may not be read. */
 static bool folders_of(tool_call *c, const roots *r, sandbox_ask *ask)
 {
     size_t n;
-    const denied_top *tops = denied_of(c, &n);
-    sandbox_folder *out = arena_get(&c->mem, (r->n + n + 1) * sizeof *out);
+    const denied_top *tops = denied_of(c, r, &n);
+    sandbox_folder *out = arena_get(&c->mem, (r->n + n + OWN_PLACES_MAX) * sizeof *out);
     const char **covered = arena_get(&c->mem, (n + 1) * sizeof *covered);
+    own_places own = { .c = c };
 
     if (tops == NULL || out == NULL || covered == NULL)
         return false;
@@ -73,9 +95,12 @@ static bool folders_of(tool_call *c, const roots *r, sandbox_ask *ask)
             covered[ask->ncovered++] = tops[i].path;
         else
             read_only_add(out, ask, r->n, tops[i].path);
+    file_own_places(c->job->policy, own_place_add, &own);
+    for (size_t i = 0; i < own.n; i++)
+        read_only_add(out, ask, r->n, own.all[i]);
     ask->folders = out;
     ask->covered = covered;
-    return true;
+    return !c->mem.failed;
 }
 
 /* For people: the command runs without a sandbox. */
