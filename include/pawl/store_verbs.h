@@ -1,12 +1,11 @@
 /* store_verbs.h - the interface of a store: a table of verbs, implemented in memory, with SQLite, or by a store of your own (S1-S7).
  *
- * Every verb blocks, may be repeated, and reports an error as one line in `err`. A write changes one run. Verbs that take many runs
- * set an rc for each, return PAWL_OK when each has its rc, and put the first refusal into `err`. A handle is used by one thread at a
- * time; several handles, of several processes, may be open on one store. A handle sees one namespace.
+ * Every verb blocks, may be repeated, and reports an error as one line in `err`. A write changes one run. Verbs that take many runs set an rc for each, return
+ * PAWL_OK when each has its rc, and put the first refusal into `err`. A handle is used by one thread at a time; several handles, of several processes, may
+ * be open on one store. A handle sees one namespace.
  *
- * A worker claims a run and gets a fence: a number that no other claim ever gets. Every write of the holder carries the fence, and is
- * refused when it is not the newest (PAWL_FENCED): then another worker has the run. A process without the lease delivers. Times are the
- * store's own (verbs->now). */
+ * A worker claims a run and gets a fence: a number that no other claim ever gets. Every write of the holder carries the fence, and is refused when it is not
+ * the newest (PAWL_FENCED): then another worker has the run. A process without the lease delivers. Times are the store's own (verbs->now). */
 #ifndef PAWL_STORE_VERBS_H
 #define PAWL_STORE_VERBS_H
 
@@ -241,8 +240,9 @@ typedef struct pawl_store_verbs {
     pawl_code (*look)(pawl_store *s, const char *run, pawl_look *look, pawl_err *err);
     /* The absolute path of the file, lent with the handle: tools of agents never open it (P9). NULL: there is none. May be NULL. */
     const char *(*file)(pawl_store *s);
+    /* Tells the store and namespace from all others (P12): 16 hex digits, "/SPACE" unless that is "". Lent with the handle. NULL: see err. May be NULL. */
+    const char *(*id)(pawl_store *s, pawl_err *err);
 } pawl_store_verbs;
-
 struct pawl_store { const pawl_store_verbs *verbs; };   /* first member of every store */
 #ifdef __cplusplus
 }

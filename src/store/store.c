@@ -1,7 +1,7 @@
 /* store.c - functions that work on any store through its verbs: closing a handle, and reading a whole journal as one text.
  *
- * Owns nothing. pawl_store_free and pawl_store_journal are public; store_journal is called by src/engine/command (arguments of an earlier state)
- * and src/history, which fold the text (journal_fold). On the thread that uses the handle. */
+ * Owns nothing. pawl_store_free and pawl_store_journal are public; store_journal is called by src/engine/command (arguments of an earlier state) and
+ * src/history, which fold the text (journal_fold); store_records by those who anchor heads. On the thread that uses the handle. */
 #include "store/store.h"
 
 typedef struct journal_builder { buf *out; uint64_t base_seq; bool has_base; } journal_builder;
@@ -51,6 +51,39 @@ pawl_code store_journal(pawl_store *s, const char *run, uint64_t upto, buf *out,
         rc = fail(err, PAWL_NOMEM, "%s: no memory for its journal", run);
     if (base_seq != NULL)
         *base_seq = j.base_seq;
+    return rc;
+}
+
+typedef struct record_reader { buf text; uint64_t n, most; } record_reader;
+
+static bool add_record(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    record_reader *k = ctx;
+
+    (void)seq;
+    if (kind == PAWL_LINE_ENTRY || k->n == k->most)
+        return false;
+    if (kind != PAWL_LINE_RECORD)
+        return true;
+    buf_put(&k->text, line.data, line.size);
+    buf_char(&k->text, '\n');
+    k->n++;
+    return !k->text.failed;
+}
+
+pawl_code store_records(pawl_store *s, const char *run, uint64_t seq, uint64_t n, uint64_t *found, hash *out, pawl_err *err)
+{
+    record_reader k = { .most = n };
+    pawl_code rc;
+
+    buf_init(&k.text, NULL);
+    rc = s->verbs->read(s, run, seq, 0, add_record, &k, err);
+    if (rc == PAWL_OK && k.text.failed)
+        rc = fail(err, PAWL_NOMEM, "%s: no memory for its task records", run);
+    if (rc == PAWL_OK)
+        hash_of(k.text.data, k.text.size, out);
+    *found = k.n;
+    buf_free(&k.text);
     return rc;
 }
 

@@ -1,7 +1,7 @@
 /* store.h - the parts that the stores in memory and in SQLite share: their common rules, codecs, short lines; and, for tests, a store in memory with
  * a given allocator and clock. Included by the files of this folder, src/engine and src/history; others use pawl/store.h.
  *
- * Everything here but store_journal is a pure function over the bytes that the caller gives: any thread, no lock. */
+ * Everything here but store_journal and store_records is a pure function over the bytes that the caller gives: any thread, no lock. */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
@@ -94,6 +94,10 @@ bool store_retention_read(const char *text, int64_t *ms);
 /* Appends to `out` the base and the lines after it up to entry `upto` (0: all), each with its newline. `base_seq` may be NULL. PAWL_GONE: no
  * such run, or that entry was pruned. On the thread that uses the handle. */
 pawl_code store_journal(pawl_store *s, const char *run, uint64_t upto, buf *out, uint64_t *base_seq, pawl_err *err);
+
+/* SHA-256 of the task records after entry `seq`, each with its newline: of the first `n` in the order in which they became durable (P12). *found: how many
+ * there are, at most n. On the thread that uses the handle. */
+pawl_code store_records(pawl_store *s, const char *run, uint64_t seq, uint64_t n, uint64_t *found, hash *out, pawl_err *err);
 
 /* The verb look, of any store. On the thread that uses the handle. */
 pawl_code store_look(pawl_store *s, const char *run, pawl_look *look, pawl_err *err);

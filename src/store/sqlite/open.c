@@ -91,6 +91,7 @@ static void sqlite_close_store(pawl_store *st)
     arena_free(&s->lent);
     mem_free(&alloc, s->lock_path, s->lock_path == NULL ? 0 : strlen(s->lock_path) + 1);
     mem_free(&alloc, s->space_name, s->space_name == NULL ? 0 : strlen(s->space_name) + 1);
+    mem_free(&alloc, s->id, s->id == NULL ? 0 : strlen(s->id) + 1);
     mem_free(&alloc, s->path, s->path == NULL ? 0 : strlen(s->path) + 1);
     mem_free(&alloc, s, sizeof *s);
 }
@@ -126,6 +127,7 @@ static const pawl_store_verbs sqlite_verbs = {
     .vacuum = sqlite_vacuum,
     .look = sqlite_look,
     .file = sqlite_file,
+    .id = sqlite_id,
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */

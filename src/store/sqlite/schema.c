@@ -21,7 +21,7 @@
 
 static const char tables[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
-    "INSERT INTO meta VALUES('fence',0),('watermark',0),('hole',0);"
+    "INSERT INTO meta VALUES('fence',0),('watermark',0),('hole',0),('id',random()|1);"
     "CREATE TABLE spaces(no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
 
     "CREATE TABLE runs(no INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL, id TEXT NOT NULL, life INTEGER NOT NULL,"

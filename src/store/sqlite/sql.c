@@ -42,6 +42,7 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_SAVEPOINT_RELEASE] = "RELEASE pawl",
     [SQL_DATA_VERSION] = "PRAGMA data_version",
     [SQL_META] = "SELECT value FROM meta WHERE name=?1",
+    [SQL_META_ID] = "INSERT OR IGNORE INTO meta VALUES('id',random()|1)",
     [SQL_META_SET] = "UPDATE meta SET value=?2 WHERE name=?1",
     [SQL_SPACE] = "SELECT no FROM spaces WHERE name=?1",
     [SQL_SPACE_ADD] = "INSERT INTO spaces(name) VALUES(?1) ON CONFLICT DO NOTHING",

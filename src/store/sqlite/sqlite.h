@@ -72,6 +72,7 @@ struct sqlite_store {
     sqlite3 *db;
     sqlite3_stmt *stmts[SQL_COUNT];
     char *path, *lock_path, *space_name;
+    char *id;                   /* identity.c; NULL: not read yet */
     int64_t space;              /* number of the namespace; 0: not created yet */
     int lock_fd;                /* -1: not opened yet */
     int busy_ms;
@@ -228,6 +229,7 @@ pawl_code sqlite_remove(pawl_store *s, const char *run, uint64_t fence, pawl_err
 pawl_code sqlite_check(pawl_store *s, pawl_err *err);
 pawl_code sqlite_backup(pawl_store *s, const char *path, pawl_err *err);
 pawl_code sqlite_vacuum(pawl_store *s, pawl_err *err);
+const char *sqlite_id(pawl_store *s, pawl_err *err);
 pawl_code sqlite_look(pawl_store *s, const char *run, pawl_look *look, pawl_err *err);
 
 #endif
