@@ -213,6 +213,30 @@ PAWL_API void pawl_engine_approvers(pawl_engine *e, pawl_approver_fn *fn, void *
 typedef const char *pawl_secret_fn(void *ctx, const char *name);
 PAWL_API void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx);
 
+/* ---- anchors (P12) --------------------------------------------------------------------------------------------------------- */
+
+/* The newest stored head of a run, to be kept where who can write the store cannot change it. Texts are lent for the call. */
+typedef struct pawl_anchor {
+    const char *run;
+    uint64_t life;
+    uint64_t seq;               /* of the newest entry; 0: there is none, and `head` is the hash of the base */
+    char head[65];              /* its hash, 64 hex digits */
+    uint64_t records;           /* task records after it, of the open superstep */
+    char open[65];              /* SHA-256 of these lines, each with its newline; "" without records */
+    pawl_status status;
+    const char *retention;      /* of a run that has ended: its retention; NULL: none, or it has not ended */
+    bool removed;               /* the run is about to be removed by a person */
+} pawl_anchor;
+/* Keeps `n` heads of runs in `store` (store_verbs.id) before it returns PAWL_OK. Below 0 with a reason: none may be relied on. It blocks the thread that
+ * drives, so it should return within seconds; leases are renewed meanwhile. It may not use the engine or its store. */
+typedef pawl_code pawl_anchor_fn(void *ctx, const char *store, const pawl_anchor *heads, size_t n, pawl_err *err);
+/* From now on a head is kept by `fn` before the lease of its run is released (the run ended, waits, was parked, or is left to others), and before anything
+ * is dispatched after an answer, an update, a signal or an input. Steps in between are not. When `fn` fails, the call that drives returns PAWL_IO (or
+ * PAWL_TRANSIENT or PAWL_NOMEM, as `fn` did), nothing more of the run is dispatched, and its lease is kept: the next call that drives it tries again; when
+ * this process has ended, who claims it anchors it first. The same head may be kept twice. Set it before runs are driven. PAWL_INVALID: no function; a
+ * code of the store: its id cannot be read. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_engine_anchor(pawl_engine *e, pawl_anchor_fn *fn, void *ctx, pawl_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -61,6 +61,9 @@ struct pawl_engine {
     void *admit_ctx;
     pawl_watch_fn *watch;
     void *watch_ctx;
+    pawl_anchor_fn *anchor;     /* NULL: heads are not anchored (run/anchor.c) */
+    void *anchor_ctx;
+    const char *anchor_store;   /* the id of the store, lent by it */
     buf text;                   /* the result of pawl_run_get() */
     char owner[OWNER_BYTES];
     int64_t ttl_ms;

@@ -1,4 +1,5 @@
 /* engine_states_test.c - the life cycles of the engine as tables: printed, and each way of an outbox entry by hand. */
+#include "engine/run/anchor.h"
 #include "engine/command/entry.h"
 #include "graph/graph.h"
 #include "lib/check.h"
@@ -93,10 +94,21 @@ PAWL_TEST(test_E16_the_ways_of_a_mailbox)
     ways_are(&mailbox_table, due, sizeof due / sizeof *due);
 }
 
+PAWL_TEST(test_P12_the_ways_of_an_anchor)
+{
+    static const char *const due[] = {
+        "not anchored: not anchored, to be anchored before a command leaves, anchored",
+        "to be anchored before a command leaves: not anchored, to be anchored before a command leaves, anchored",
+        "anchored: not anchored, to be anchored before a command leaves",
+    };
+
+    ways_are(&anchor_table, due, sizeof due / sizeof *due);
+}
+
 PAWL_TEST(test_the_tables_of_the_engine_are_printed)
 {
     static const sm_table *const tables[] = { &entry_table, &count_table, &args_table, &resolution_table, &later_table, &cached_run_table,
-                                            &lease_table, &head_table, &pass_table, &mailbox_table };
+                                            &lease_table, &head_table, &pass_table, &mailbox_table, &anchor_table };
     pawl_step *s = pawl_step_new(NULL);
 
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {

@@ -1,7 +1,9 @@
 /* dispatch.c - one pass over the outbox of a run: attempts that came back are fed, and attempts leave. It never waits.
  *
  * Called by dispatch_wait.c for a run that is driven alone, and by the scheduler for many, on the driving thread; the pool, the store and the leases
- * are used under their locks. Invariants: what led to a command is stored before it leaves (E1), and so is the count of its attempt (E13). */
+ * are used under their locks. Invariants: what led to a command is stored before it leaves (E1), and so is the count of its attempt (E13); what a
+ * person said to it is anchored (P12). */
+#include "engine/run/anchor.h"
 #include "engine/child/child.h"
 #include "engine/command/attempt.h"
 #include "kernel/state.h"
@@ -201,6 +203,14 @@ static bool stopped_early(const cached_run *r)
     return false;
 }
 
+/* What a person or another run has said is anchored before anything is done on it (P12). */
+static pawl_code anchor_as_due(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    pawl_code rc = e->anchor != NULL && r->anchor == ANCHOR_DUE ? store_all(e, r, err) : PAWL_IGNORED;
+
+    return rc == PAWL_OK ? runs_anchor(e, &r, 1, err) : rc == PAWL_IGNORED ? PAWL_OK : rc;
+}
+
 static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool only_run, dispatched *out, pawl_err *err)
 {
     bool came, held = false;
@@ -209,7 +219,7 @@ static pawl_code dispatch_held(pawl_engine *e, cached_run *r, bool only_run, dis
     if (!run_fits(r))          /* it could not fold a receipt */
         return fail(err, PAWL_CONFLICT, "%s: it runs under machine %s %u, and this is another %s %u: adopt it before anything is performed",
                     r->id, r->st->machine, (unsigned)r->st->version, pawl_machine_name(r->m), (unsigned)pawl_machine_version(r->m));
-    if ((rc = outbox_reconcile(e, r, &out->missing, err)) != PAWL_OK)
+    if ((rc = anchor_as_due(e, r, err)) != PAWL_OK || (rc = outbox_reconcile(e, r, &out->missing, err)) != PAWL_OK)
         return rc;
     if ((rc = backoffs_store(e, r, err)) != PAWL_OK)        /* of attempts that came back while other runs were driven */
         return rc;

@@ -50,6 +50,7 @@ pawl_code append_fill(pawl_engine *e, cached_run *r, bool release_sleeping, pawl
     a->over = pawl_status_terminal((pawl_status)a->status);
     a->moves = a->status != r->status || a->work != r->work ||
                (a->wake_ms != r->wake_ms && !BROKEN(BROKEN_TIMER_ALONE)) || r->head != HEAD_KNOWN;
-    a->release = run_may_release(r, release_sleeping && !a->work) && !(a->over && (run_is_retired(e, r) || child_must_notify(r)));
+    /* With an anchor the lease is released after the head was anchored, so a crash in between leaves the run to be claimed, and anchored. */
+    a->release = e->anchor == NULL && run_may_release(r, release_sleeping && !a->work) && !(a->over && (run_is_retired(e, r) || child_must_notify(r)));
     return PAWL_OK;
 }

@@ -2,6 +2,7 @@
  *
  * Called on the driving thread. The lease thread reads the table of cached runs and their leases under the engine's lock, so both change only
  * under that lock. Invariants, checked after each move: R1 and R2 below, and S2: the fence is that of the lease. */
+#include "engine/run/anchor.h"
 #include "engine/run/run.h"
 #include "kernel/machine.h"
 #include "kernel/names.h"
@@ -75,10 +76,19 @@ static const sm_row mailbox_rows[MAILBOX_STATES] = {
 
 const sm_table mailbox_table = { "mailbox of a run", mailbox_rows, MAILBOX_STATES, NULL };
 
+static const sm_row anchor_rows[ANCHOR_STATES] = {
+    [ANCHOR_NONE] = { "not anchored", SM_TO(ANCHOR_NONE) | SM_TO(ANCHOR_DUE) | SM_TO(ANCHOR_DONE), SM_FIRST | SM_LAST },
+    [ANCHOR_DUE] = { "to be anchored before a command leaves", SM_TO(ANCHOR_NONE) | SM_TO(ANCHOR_DUE) | SM_TO(ANCHOR_DONE), SM_LAST },
+    [ANCHOR_DONE] = { "anchored", SM_TO(ANCHOR_NONE) | SM_TO(ANCHOR_DUE), SM_LAST },
+};
+
+const sm_table anchor_table = { "anchor of a run", anchor_rows, ANCHOR_STATES, NULL };
+
 void run_move(cached_run *r, cached_run_state to) { sm_move(&cached_run_table, &r->state, to, r); }
 void head_move(cached_run *r, head_state to) { sm_move(&head_table, &r->head, to, r); }
 void pass_move(cached_run *r, pass_state to) { sm_move(&pass_table, &r->pass, to, r); }
 void mailbox_move(cached_run *r, mailbox_state to) { sm_move(&mailbox_table, &r->mailbox, to, r); }
+void anchor_move(cached_run *r, anchor_state to) { sm_move(&anchor_table, &r->anchor, to, r); }
 
 void run_mark_urgent(cached_run *r)
 {

@@ -196,7 +196,7 @@ pawl_code run_create(pawl_engine *e, cached_run *r, pawl_err *err)
 pawl_code run_park(pawl_engine *e, cached_run *r, const char *reason, pawl_err *err)
 {
     pawl_append a = { .run = r->id, .fence = r->fence, .seq = r->head_seq, .moves = true, .status = r->status, .over = run_has_ended(r),
-                      .work = r->work, .wake_ms = r->wake_ms, .parked = reason, .release = true };
+                      .work = r->work, .wake_ms = r->wake_ms, .parked = reason, .release = e->anchor == NULL };
     pawl_code rc = PAWL_OK;
 
     run_drop_state(e, r);
@@ -205,5 +205,7 @@ pawl_code run_park(pawl_engine *e, cached_run *r, const char *reason, pawl_err *
         rc = append_all(e, &r, &a, 1, err);
     if (rc == PAWL_OK && a.rc != PAWL_OK && r->fence != 0)
         run_lease_lost(e, r);        /* another engine has the lease, and parks the run itself */
+    else if (rc == PAWL_OK && r->fence != 0)
+        rc = run_release(e, r, err);
     return rc;
 }

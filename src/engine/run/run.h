@@ -72,7 +72,7 @@ struct cached_run {
     struct pawl_engine *e;
     pawl_state *st;             /* NULL: not loaded */
     const pawl_machine *m;
-    uint8_t state, lease, head, pass, mailbox;  /* cached_run_state, lease_state, head_state, pass_state, mailbox_state */
+    uint8_t state, lease, head, pass, mailbox, anchor;  /* cached_run_state, lease_state, head_state, pass_state, mailbox_state, anchor_state */
     uint64_t fence;             /* of the lease; 0: no lease */
     uint64_t last_fence;        /* of this engine's last claim */
     uint64_t loaded_fence;      /* newest fence when the state was loaded without a claim while no engine had the lease; 0: not loaded so */

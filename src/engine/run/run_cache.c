@@ -3,6 +3,7 @@
  * Owns the ring of the runs that were released last. Called on the driving thread; the lease thread reads the table of cached runs under the
  * engine's lock, so a run is added to the table and removed from it under that lock. cached_run.c has the states. */
 #include "engine/child/child.h"
+#include "engine/run/anchor.h"
 #include "engine/run/run.h"
 #include "engine/run/owner.h"
 #include "kernel/state.h"
@@ -29,6 +30,7 @@ cached_run *run_cached(pawl_engine *e, const char *run, pawl_err *err)
     sm_begin(&lease_table, &r->lease, LEASE_NONE, r);
     sm_begin(&head_table, &r->head, HEAD_KNOWN, r);
     sm_begin(&pass_table, &r->pass, PASS_OUT, r);
+    sm_begin(&anchor_table, &r->anchor, ANCHOR_NONE, r);
     buf_init(&r->lines, &e->alloc);
     buf_init(&r->snapshot, &e->alloc);
     buf_init(&r->cache, &e->alloc);
@@ -53,6 +55,8 @@ void run_drop_state(pawl_engine *e, cached_run *r)
     run_move(r, RUN_EMPTY);
     r->records = r->records_fed = 0;
     r->loaded_fence = r->rest_fence = 0;
+    if (r->anchor == ANCHOR_DONE)
+        anchor_move(r, ANCHOR_NONE);    /* what is loaded next may be newer */
     wait_index_clear(e, r);
     blobs_drop(e, r);
     wait_index_free(e, r);
@@ -237,6 +241,7 @@ void run_init(pawl_engine *e, cached_run *r, pawl_state *st)
     const pawl_loader loader = { .entry = loader_entry, .blob = loader_blob, .ctx = r };
 
     run_drop_state(e, r);
+    anchor_move(r, ANCHOR_NONE);
     r->st = st;
     run_move(r, RUN_LOADED);
     r->m = e->m;
@@ -393,6 +398,8 @@ pawl_code runs_claim(pawl_engine *e, cached_run **runs, pawl_claim *all, size_t 
     for (size_t i = 0; i < n; i++)
         all[i] = (pawl_claim){ .run = runs[i]->id };
     pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < n; i++)
+        anchor_unclean(e, runs[i]);
     rc = e->store->verbs->claim(e->store, e->owner, e->ttl_ms, all, n, &held);
     if (rc == PAWL_OK)
         rc = claim_of_dead(e, all, n, &mem, &why);
@@ -459,15 +466,26 @@ static pawl_code release_some(pawl_engine *e, cached_run **runs, pawl_hold *all,
     return rc;
 }
 
-/* One call of the store, or several without memory. A refused release means that another engine has the lease. */
+/* The head of a run without a state, as after a failed commit, is known once it is loaded. */
+static void heads_load(pawl_engine *e, cached_run **runs, size_t n)
+{
+    for (size_t i = 0; i < n && e->anchor != NULL; i++)
+        if (runs[i]->fence != 0)
+            (void)run_load(e, runs[i], NULL);
+}
+
+/* One call of the store, or several without memory. A refused release means that another engine has the lease. Heads that cannot be anchored: the leases
+ * are kept, for the next try here, or for who claims the runs when this process has ended (P12). */
 pawl_code runs_release(pawl_engine *e, cached_run **runs, size_t n, pawl_err *err)
 {
     pawl_hold few[4], *all = n <= sizeof few / sizeof *few ? few : mem_new(&e->alloc, n * sizeof *all);
     size_t room = all == NULL ? sizeof few / sizeof *few : n;
     pawl_err why = { PAWL_OK, "" };
-    pawl_code rc = PAWL_OK;
+    pawl_code anchored, rc;
 
-    for (size_t i = 0; i < n; i += room) {
+    heads_load(e, runs, n);
+    rc = anchored = runs_anchor(e, runs, n, &why);
+    for (size_t i = 0; i < n && anchored == PAWL_OK; i += room) {
         pawl_code some = release_some(e, runs + i, all == NULL ? few : all, n - i < room ? n - i : room, &why);
 
         rc = rc == PAWL_OK ? some : rc;
@@ -485,13 +503,15 @@ pawl_code run_release(pawl_engine *e, cached_run *r, pawl_err *err)
 /* Removes the run from the store; its last state stays readable here. After an error the run's timer in the store is due, so an engine tries again. */
 pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err)
 {
-    pawl_code rc;
+    pawl_code rc = runs_anchor(e, &r, 1, err);      /* that it has ended, and its retention, stand outside before it is gone */
 
-    pthread_mutex_lock(&e->lock);
-    rc = e->store->verbs->remove(e->store, r->id, r->fence, err);
-    if (rc == PAWL_OK)
-        lease_move(r, LEASE_NONE, 0);
-    pthread_mutex_unlock(&e->lock);
+    if (rc == PAWL_OK) {
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->remove(e->store, r->id, r->fence, err);
+        if (rc == PAWL_OK)
+            lease_move(r, LEASE_NONE, 0);
+        pthread_mutex_unlock(&e->lock);
+    }
     if (rc == PAWL_OK)
         run_move(r, RUN_GONE);
     if (rc != PAWL_OK)

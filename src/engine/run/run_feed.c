@@ -3,6 +3,7 @@
  * Called by deliveries.c, receipt_feed.c, timers.c, drive.c, begin.c and the scheduler, on the driving thread, without a lock. Invariant: either the event is
  * folded and its lines, blobs and waits are all kept for the commit, or the state of the run is dropped. */
 #include "engine/command/outbox.h"
+#include "engine/run/anchor.h"
 #include "engine/run/run.h"
 
 static pawl_code interrupt_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
@@ -47,6 +48,24 @@ static pawl_code event_feed(pawl_engine *e, cached_run *r, const pawl_event *ev,
     return said ? interrupt_feed(e, r, ev, err) : pawl_advance(r->m, r->st, ev, e->step, err);
 }
 
+/* What a person or another run has said: an answer gives a right, an update may change the mode or the budget. */
+static bool from_outside(pawl_event_kind kind)
+{
+    switch (kind) {
+    case PAWL_EV_ANSWER: case PAWL_EV_UPDATE: case PAWL_EV_SIGNAL: case PAWL_EV_INPUT: case PAWL_EV_REOPEN: case PAWL_EV_ADOPT: return true;
+    case PAWL_EV_START: case PAWL_EV_TICK: case PAWL_EV_RECEIPT: case PAWL_EV_TIMER: case PAWL_EV_CANCEL: break;
+    }
+    return false;
+}
+
+static void anchor_heard(cached_run *r, const pawl_event *ev)
+{
+    if (from_outside(ev->kind))
+        anchor_move(r, ANCHOR_DUE);
+    else if (r->anchor == ANCHOR_DONE)
+        anchor_move(r, ANCHOR_NONE);
+}
+
 pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
     pawl_code next, rc;
@@ -67,6 +86,8 @@ pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err
     run_move(r, r->state == RUN_URGENT ? RUN_URGENT : RUN_FOLDED);
     if (r->pass == PASS_IN)
         pass_move(r, PASS_STEPPED);
+    if (e->anchor != NULL)
+        anchor_heard(r, ev);
     r->records_fed = pawl_entry_is_record(pawl_step_entry(e->step)) ? r->records_fed + 1 : 0;
     r->tail_bytes += line.size;
     rc = r->lines.failed ? PAWL_NOMEM : blobs_hold(e, r, e->step);

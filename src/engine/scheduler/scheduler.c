@@ -4,6 +4,7 @@
  * most one batch (pass_table); a run waits only for its own step to be stored, never for the work of another run. */
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
+#include "engine/run/anchor.h"
 #include "engine/run/run.h"
 #include "engine/scheduler/scheduler.h"
 #include "engine/run/owner.h"
@@ -131,6 +132,15 @@ static pawl_code run_failed(pawl_engine *e, cached_run *r, pawl_code rc, const p
     return run_park(e, r, why->text, err);
 }
 
+/* What a refused release says is known already, but not that a head cannot be anchored (P12). `rc`: of the call so far. */
+static pawl_code some_release(pawl_engine *e, run_batch *c, size_t n, pawl_code rc, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    const pawl_code one = runs_release(e, c->some, n, &why);
+
+    return e->anchor != NULL && rc == PAWL_OK && is_machine_error(one) ? fail(err, one, "%s", why.text) : rc;
+}
+
 /* Claims the runs of `some` in one transaction. A run leaves the batch when another engine holds its lease, or this engine lacks its machine. */
 static pawl_code batch_claim(pawl_engine *e, run_batch *c, int64_t now_ms, pawl_err *err)
 {
@@ -159,7 +169,8 @@ static pawl_code batch_claim(pawl_engine *e, run_batch *c, int64_t now_ms, pawl_
             rc = run_failed(e, r, one, &why, err);
         c->some[left++] = r;
     }
-    (void)runs_release(e, c->some, left, NULL);
+    anchor_untouched(c->some, left);
+    rc = some_release(e, c, left, rc, err);
     for (size_t i = 0; i < left; i++) {
         pass_move(c->some[i], PASS_OUT);
         run_keep_released(e, c->some[i]);
@@ -407,7 +418,7 @@ static pawl_code batch_release(pawl_engine *e, run_batch *c, pawl_err *err)
         if (outbox_is_idle(r) || (e->draining && outbox_open_idle(r)))       /* else this engine keeps the lease until the attempts return */
             c->some[c->nsome++] = r;
     }
-    (void)runs_release(e, c->some, c->nsome, NULL);
+    rc = some_release(e, c, c->nsome, rc, err);
     c->n = 0;
     return rc;
 }
