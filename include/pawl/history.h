@@ -5,6 +5,7 @@
 #ifndef PAWL_HISTORY_H
 #define PAWL_HISTORY_H
 
+#include "pawl/engine.h"
 #include "pawl/kernel.h"
 #include "pawl/store.h"
 
@@ -57,6 +58,61 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_history_diff(pawl_store *s, const char *a,
  * no such run, or an erased body. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_history_verify(pawl_store *s, const pawl_machine *m, const char *run, pawl_verdict *v, pawl_err *err);
 
+/* ---- anchored heads (P12) ------------------------------------------------------------------------------ */
+
+enum { PAWL_ANCHOR_LINE_BYTES = 4096 };
+/* The head of `run` now, as pawl_engine_anchor gives it, for what removes or prunes a run without an engine. Its `run` is `run`, it has no retention. The
+ * journal is folded. PAWL_GONE: no such run; PAWL_CORRUPT: the journal is damaged. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_anchor_of(pawl_store *s, const char *run, pawl_anchor *out, pawl_err *err);
+/* One line of an anchor file (docs/INTERFACES.md), with its newline and a NUL. `store`: as pawl_anchor_fn gets it. PAWL_INVALID: a name that no store or
+ * run has; PAWL_LIMIT: it has no room. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_anchor_line(const char *store, const pawl_anchor *head, int64_t at_ms, char out[PAWL_ANCHOR_LINE_BYTES],
+                                                  pawl_err *err);
+
+typedef enum pawl_anchor_fault {
+    PAWL_ANCHOR_CUT = 1,        /* the journal ends before the anchored head */
+    PAWL_ANCHOR_REWRITTEN,      /* it has another entry there, or other task records after it */
+    PAWL_ANCHOR_MISSING,        /* there is no such run, and neither its retention nor a person has removed it */
+    PAWL_ANCHOR_PRUNED,         /* it begins after the newest anchored head, so nothing ties it to that */
+    PAWL_ANCHOR_DAMAGED,        /* its chain of hashes is broken */
+    PAWL_ANCHOR_NONSENSE,       /* a line is no anchor */
+    PAWL_ANCHOR_FOREIGN         /* there are anchors, and runs, but no anchor of this store */
+} pawl_anchor_fault;
+/* "cut", "rewritten", "missing", "pruned", "damaged", "nonsense", "foreign". */
+PAWL_API const char *pawl_anchor_fault_name(pawl_anchor_fault fault);
+typedef struct pawl_anchor_finding {    /* lent for the call */
+    pawl_anchor_fault fault;
+    const char *run;            /* NULL: of a line, or of the whole */
+    uint64_t line;              /* the first line that shows it; 0: of the whole */
+    uint64_t lines;             /* how many lines of the run show it */
+    uint64_t seq;               /* the entry that line names */
+    uint64_t newest;            /* the newest entry of the run now; 0: there is no run */
+    int64_t at_ms;              /* when that line was written; 0: unknown */
+    const char *text;           /* one line for people */
+} pawl_anchor_finding;
+typedef void pawl_anchor_finding_fn(void *ctx, const pawl_anchor_finding *f);   /* it may not use the handle */
+typedef struct pawl_anchored {
+    uint64_t lines;             /* anchors that were read, of this store */
+    uint64_t others;            /* of other stores */
+    uint64_t torn;              /* lines that were cut off, as by a crash: no findings */
+    size_t runs;                /* runs that have an anchor */
+    size_t good;                /* of these, runs that bear out all of them */
+    size_t removed;             /* that their retention or a person has removed */
+    size_t ahead;               /* good ones that have entries after their newest anchor */
+    size_t unanchored;          /* runs of the store without an anchor */
+    size_t findings;
+    bool rolled_back;           /* the findings are those of an older copy of the store: nothing after line `since` is in it */
+    uint64_t since;
+    int64_t since_ms;           /* when that line was written */
+} pawl_anchored;
+/* The next piece of a file, lent until the next call; size 0: the end. False: a read error. */
+typedef bool pawl_source_fn(void *ctx, pawl_bytes *piece);
+/* Compares the runs of the store with the anchors that `source` gives: each anchored head must be the hash of that entry, computed along its chain. `run`:
+ * this one only; NULL: all. What a journal says besides is checked by pawl_history_verify. Findings are no failure; `fn` may be NULL. PAWL_IO: `source`
+ * failed; PAWL_LIMIT: more than 2^31 anchors; PAWL_NOMEM; a code of the store. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_history_anchored(pawl_store *s, const char *run, pawl_source_fn *source, void *ctx, pawl_anchor_finding_fn *fn,
+                                                       void *fn_ctx, pawl_anchored *sum, pawl_err *err);
+
 typedef struct pawl_divergence {    /* lent for the call */
     const char *run;
     uint64_t seq;               /* the first entry that differs; for a task record, the entry that closes it */
@@ -98,8 +154,6 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_llm_recording_of_run(pawl_store *s, const 
  * changed: it is part of every hash. A crash in between leaves nothing, or a parked run without entries that says why: the same import again
  * completes it. PAWL_HELD: another process is importing it. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_history_import(pawl_store *s, pawl_bytes lines, const pawl_machine *m, pawl_err *err);
-/* The next piece of the file, lent until the next call; size 0: the end. False: a read error. */
-typedef bool pawl_source_fn(void *ctx, pawl_bytes *piece);
 PAWL_API PAWL_MUST_USE pawl_code pawl_history_import_from(pawl_store *s, pawl_source_fn *source, void *ctx, const pawl_machine *m, pawl_err *err);
 
 #ifdef __cplusplus
