@@ -16,6 +16,8 @@ typedef struct app_caller {
     app_note_fn *note;          /* NULL: nobody reads it */
     void *ctx;
     bool models;                /* models are called here, so a record of their answers applies */
+    bool anchors;               /* runs are driven here, so their heads are anchored if the person wants it (P12) */
+    const char *anchor;         /* where; NULL: PAWL_ANCHOR, else the person's settings say */
     const char *record, *record_mode;   /* file and mode of that record; NULL: PAWL_RECORD and PAWL_RECORD_MODE give them */
 } app_caller;
 

@@ -2,6 +2,7 @@
  *
  * Owns the session with all that it points to: arena, engine, plug-ins, evaluator. Called by the verbs on one thread; handlers and the watch run on
  * threads of the engine and read what session_open has set. Invariant: once there is an engine, it owns the machine. */
+#include "app/anchor.h"
 #include "app/run_settings.h"
 #include "app/session.h"
 #include "kernel/machine.h"
@@ -166,6 +167,7 @@ void session_free(session *s)
         pawl_engine_free(s->engine);
     else
         pawl_machine_free(s->machine);
+    anchor_close(s->anchor);            /* after the engine, which anchors what it releases */
     logging_close(&s->log);
     session_models_free(s);
     pawl_tools_free(s->tools);
@@ -220,6 +222,9 @@ pawl_code session_open(session *s, pawl_store *store, pawl_err *err)
     if (s->log.level != LOG_OFF)
         pawl_engine_watch(s->engine, notify_watch, s);
     pawl_engine_secret(s->engine, given_secret, NULL);
+    if (anchor_open(s->caller, &s->anchor, err) != PAWL_OK ||
+        (s->anchor != NULL && pawl_engine_anchor(s->engine, anchor_keep, s->anchor, err) != PAWL_OK))
+        return err->code;
     return session_bind(s, err);
 }
 

@@ -14,6 +14,7 @@
 #include "pawl/llm.h"
 #include "pawl/tool.h"
 
+typedef struct app_anchor app_anchor;   /* anchor.h */
 typedef struct script script;   /* of a scripted model: models.c */
 
 typedef struct session {
@@ -33,6 +34,7 @@ typedef struct session {
     pawl_bytes first;           /* the text of the file itself, once it was read */
     script *scripts;
     pawl_llm llm;               /* settings of models of providers */
+    app_anchor *anchor;         /* NULL: heads are not anchored */
     pawl_llm_record *record;    /* recorded answers; NULL: no record */
     pawl_tools *tools;          /* NULL: not made yet */
     const pawl_agent_tool *builtins;    /* the tools of the library, in the form that a machine needs */

@@ -36,8 +36,9 @@ typedef struct cli_option {
 #define OPTION_UPGRADE  { "upgrade", NULL, "with --file: accept a file that differs from the one of the run" }
 #define OPTION_NO_RUN   { "no-run", NULL, "only store it; the process that drives the run continues" }
 #define OPTION_MODE     { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes may do without approval, from now on" }
+#define OPTION_ANCHOR   { "anchor", "FILE", "keep the heads of journals in FILE, or give them to a command ('|CMD'); else PAWL_ANCHOR" }
 #define OPTION_RESULT_JSON { "json", NULL, "the result, the final state or the open waits as JSON" }
-#define OPTIONS_CONTINUE OPTION_FILE, OPTION_UPGRADE, OPTION_NO_RUN, OPTION_MODE, OPTION_RESULT_JSON
+#define OPTIONS_CONTINUE OPTION_FILE, OPTION_UPGRADE, OPTION_NO_RUN, OPTION_MODE, OPTION_ANCHOR, OPTION_RESULT_JSON
 
 typedef struct cli_call cli_call;
 typedef struct cli_verb {

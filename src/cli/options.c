@@ -345,6 +345,8 @@ static void app_options(cli_call *c)
 {
     bool records = c->verb->options != NULL && c->verb->options[option_index(c->verb, "record")].name != NULL;
 
+    c->app.anchors = c->verb->acts;
+    c->app.anchor = cli_given(c, "anchor");
     c->app.models = records || !c->verb->looks;
     c->app.record = cli_given(c, "record");
     c->app.record_mode = cli_given(c, "record-mode");

@@ -72,9 +72,9 @@ static const char *whole(arena *mem, const char *path, const char *end)
     return arena_text(mem, out);
 }
 
-static bool files_put(arena *mem, const char *store, const char **out, size_t *n)
+static bool files_put(arena *mem, const char *store, bool alone, const char **out, size_t *n)
 {
-    for (size_t i = 0; i < ENDS && out != NULL; i++)
+    for (size_t i = 0; i < (alone ? 1 : ENDS) && out != NULL; i++)
         if ((out[*n] = whole(mem, store, ends[i])) != NULL)
             ++*n;
     return !mem->failed;
@@ -90,10 +90,10 @@ const char **reach_files(arena *mem, const char *const *more, size_t nmore, size
     for (reach_store *s = stores; s != NULL; s = s->next)
         count++;
     out = arena_get(mem, (count * ENDS + 1) * sizeof *out);
-    for (reach_store *s = stores; s != NULL && files_put(mem, s->path, out, n);)
+    for (reach_store *s = stores; s != NULL && files_put(mem, s->path, s->alone, out, n);)
         s = s->next;
     pthread_mutex_unlock(&lock);
-    for (size_t i = 0; i < nmore && files_put(mem, more[i], out, n); i++)
+    for (size_t i = 0; i < nmore && files_put(mem, more[i], false, out, n); i++)
         continue;
     return mem->failed ? NULL : out;
 }

@@ -1,4 +1,4 @@
-/* reach.h - the files of Pawl that no tool of an agent opens and no sandbox shows: stores, and what the person's settings folder has (P9). */
+/* reach.h - the files of Pawl that no tool of an agent opens and no sandbox shows: stores, anchors, and what the person's settings folder has (P9). */
 #ifndef EFFECT_REACH_H
 #define EFFECT_REACH_H
 
@@ -22,8 +22,9 @@ bool own_folder_path(own_folder which, char out[OWN_PATH_BYTES]);
 
 /* ---- stores --------------------------------------------------------------------------------------------- */
 
-/* A store that this process uses; its -wal, -shm, -journal and -lock belong to it. `path`: absolute. */
-typedef struct reach_store { struct reach_store *next; const char *path; } reach_store;
+/* A store that this process uses; its -wal, -shm, -journal and -lock belong to it. `path`: absolute. `alone`: a file without others beside it, as that of
+ * anchors (P12). */
+typedef struct reach_store { struct reach_store *next; const char *path; bool alone; } reach_store;
 /* From now on out of reach for the tools of this process, until reach_drop; `s` and its path are lent meanwhile. Any thread. */
 void reach_keep(reach_store *s);
 void reach_drop(reach_store *s);        /* nothing, if it is not kept */

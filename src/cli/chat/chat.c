@@ -557,6 +557,7 @@ static const cli_option options[] = {
     { "output-format", "text|json|stream-json", "the answer; one object with its cost; one frame a line during the turn" },
     { "input-format", "text|stream-json", "of stdin: frames, with -p -" },
     { "include-partial-messages", NULL, "with stream-json: also partial answers of the model" },
+    OPTION_ANCHOR,
     RECORD_OPTIONS,
     { "verbose", NULL, "print on stderr which tools are used" },
     { NULL, NULL, NULL },

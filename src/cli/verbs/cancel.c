@@ -31,6 +31,7 @@ static int cancel_run(cli_call *c)
 
 static const cli_option options[] = {
     { "reason", "TEXT", "the reason, stored in the journal" },
+    OPTION_ANCHOR,
     OPTION_NO_RUN,
     { "json", NULL, "the open waits as JSON, if the run is not over yet" },
     { NULL, NULL, NULL },
@@ -65,6 +66,7 @@ static int interrupt_run(cli_call *c)
 }
 
 static const cli_option interrupt_options[] = {
+    OPTION_ANCHOR,
     OPTION_NO_RUN,
     OPTION_MODE,
     { "json", NULL, "the state after it, as JSON" },

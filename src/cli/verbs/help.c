@@ -41,9 +41,10 @@ static int help_run(cli_call *c)
 const cli_verb verb_help = {
     .name = "help", .form = "[VERB]", .what = "list the verbs, or explain one", .most = 1, .run = help_run,
     .about = "Exit codes of all verbs: 0 completed; 1 failed or rejected, and findings of\n"
-             "check, diff and replay --verify; 2 usage, or an invalid file; 3 waiting for an\n"
-             "answer; 4 canceled; 5 the store is missing or busy; 6 held by another process,\n"
-             "which is named; 130 and 143 stopped by Ctrl-C or SIGTERM, and the run is kept.\n"
+             "check, diff, verify and replay --verify; 2 usage, or an invalid file; 3 waiting\n"
+             "for an answer; 4 canceled; 5 the store (or the file of anchors) is missing or\n"
+             "busy; 6 held by another process, which is named; 130 and 143 stopped by Ctrl-C\n"
+             "or SIGTERM, and the run is kept.\n"
              "\n"
              "stdout has results only; progress, prompts and errors go to stderr. With --json\n"
              "a verb writes one JSON document, canonical and in one line.",

@@ -88,7 +88,7 @@ static const char tail[] =
     "*-V*, *--version*\n\tinstead of a verb: print the version\n\n"
     "# EXIT STATUS\n\n"
     "*0*\n\tcompleted\n\n"
-    "*1*\n\tfailed or rejected; findings of check, diff and replay --verify\n\n"
+    "*1*\n\tfailed or rejected; findings of check, diff, verify and replay --verify\n\n"
     "*2*\n\tusage, or an invalid file\n\n"
     "*3*\n\tthe run waits for an answer\n\n"
     "*4*\n\tcanceled\n\n"

@@ -1,6 +1,7 @@
 /* prune.c - `pawl prune`: removes old runs, or the beginning of a journal, and shrinks the file.
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call. A run is held by its lease while it is pruned. */
+#include "app/anchor.h"
 #include "cli/verbs.h"
 
 #include <sys/stat.h>
@@ -9,6 +10,7 @@ enum { SWEEP_RUNS = 1000, PAGE_RUNS = 256 };
 
 typedef struct pruning {
     cli_call *c;
+    app_anchor *anchor;         /* NULL: heads are not anchored */
     pawl_store *s;
     int64_t before_ms;          /* --older-than: runs that changed last before this */
     bool dry;
@@ -41,7 +43,9 @@ static pawl_code remove_old(pruning *p, const char *run, pawl_err *err)
     if (rc != PAWL_OK)
         return rc;
     fence = head.fence;
-    rc = head.over && head.changed_ms < p->before_ms ? p->s->verbs->remove(p->s, run, fence, err) : PAWL_IGNORED;
+    rc = head.over && head.changed_ms < p->before_ms ? anchor_removed(p->anchor, p->s, run, err) : PAWL_IGNORED;
+    if (rc == PAWL_OK)
+        rc = p->s->verbs->remove(p->s, run, fence, err);
     if (rc != PAWL_OK)
         hold_drop(p->s, run, fence);
     return rc;
@@ -110,7 +114,9 @@ static pawl_code one_journal(pruning *p, const char *given, uint64_t seq, pawl_e
         return rc;
     fence = head.fence;
     seq = seq == 0 ? head.seq : seq;
-    rc = seq == 0 ? fail(err, PAWL_INVALID, "%.128s has no entry yet: there is nothing to prune", run) : journal_from(p->s, run, fence, seq, err);
+    rc = seq == 0 ? fail(err, PAWL_INVALID, "%.128s has no entry yet: there is nothing to prune", run) : anchor_pruned(p->anchor, p->s, run, err);
+    if (rc == PAWL_OK)
+        rc = journal_from(p->s, run, fence, seq, err);
     hold_drop(p->s, run, fence);
     if (rc == PAWL_OK && !p->c->json)
         cli_note(p->c, "%s now begins at entry %llu", run, (unsigned long long)seq);
@@ -191,7 +197,9 @@ static int prune_run(cli_call *c)
     if (older_ms >= 0)
         p->before_ms = p->s->verbs->now(p->s) - older_ms;
     was = file_bytes(c);
-    rc = prune_all(p, seq, &err);
+    if ((rc = anchor_open(&c->app, &p->anchor, &err)) == PAWL_OK)
+        rc = prune_all(p, seq, &err);
+    anchor_close(p->anchor);
     pawl_store_free(p->s);
     if (rc != PAWL_OK)
         return cli_fail(c, rc, &err);
@@ -202,6 +210,7 @@ static const cli_option options[] = {
     { "at", "SEQ", "of RUN: the entry at which its journal begins from now on; the newest" },
     { "older-than", "DURATION", "also finished runs that did not change within this time: 12h, 30d" },
     { "dry-run", NULL, "with --older-than: only list the runs that would be removed" },
+    { "anchor", "FILE", "say in FILE, or to a command ('|CMD'), what is removed; else PAWL_ANCHOR" },
     { "no-vacuum", NULL, "do not shrink the file; the space is reused" },
     { "json", NULL, "one JSON object" },
     { NULL, NULL, NULL },

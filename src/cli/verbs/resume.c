@@ -131,6 +131,7 @@ static const cli_option options[] = {
     OPTION_MODE,
     { "yes", NULL, "approve at every gate; questions are still asked" },
     { "no", NULL, "deny at every gate" },
+    OPTION_ANCHOR,
     RECORD_OPTIONS,
     OPTION_RESULT_JSON,
     { NULL, NULL, NULL },

@@ -1,6 +1,7 @@
 /* rm.c - `pawl rm`: removes runs with all that is stored of them.
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call. A run is held by its lease while it is removed. */
+#include "app/anchor.h"
 #include "cli/verbs.h"
 
 /* Whether the parent of the run exists and has not ended: then it waits for this run. */
@@ -30,7 +31,7 @@ static pawl_code may_go(pawl_store *s, const char *run, const pawl_head *head, p
            : fail(err, PAWL_CONFLICT, "%.128s: its parent run, %.60s, is not over; --force removes it anyway", run, parent);
 }
 
-static pawl_code remove_one(cli_call *c, pawl_store *s, const char *given, pawl_err *err)
+static pawl_code remove_one(cli_call *c, pawl_store *s, app_anchor *anchor, const char *given, pawl_err *err)
 {
     char run[RUN_ID_BYTES];
     pawl_head head;
@@ -42,6 +43,8 @@ static pawl_code remove_one(cli_call *c, pawl_store *s, const char *given, pawl_
     fence = head.fence;
     if (cli_given(c, "force") == NULL)
         rc = may_go(s, run, &head, err);
+    if (rc == PAWL_OK)
+        rc = anchor_removed(anchor, s, run, err);
     if (rc == PAWL_OK)
         rc = s->verbs->remove(s, run, fence, err);
     if (rc != PAWL_OK)
@@ -56,22 +59,30 @@ static int rm_run(cli_call *c)
 {
     int code = EXIT_DONE, one;
     pawl_store *s = cli_store_of(c, NULL, NULL, &code);
+    app_anchor *anchor = NULL;
+    pawl_err why = { PAWL_OK, "" };
 
     if (s == NULL)
         return code;
+    if (anchor_open(&c->app, &anchor, &why) != PAWL_OK) {
+        pawl_store_free(s);
+        return cli_fail(c, why.code, &why);
+    }
     for (size_t i = 0; i < c->nargs; i++) {
         pawl_err err = { PAWL_OK, "" };
-        pawl_code rc = remove_one(c, s, c->args[i], &err);
+        pawl_code rc = remove_one(c, s, anchor, c->args[i], &err);
 
         one = rc == PAWL_OK ? EXIT_DONE : cli_fail(c, rc, &err);
         code = code == EXIT_DONE ? one : code;
     }
+    anchor_close(anchor);
     pawl_store_free(s);
     return code;
 }
 
 static const cli_option options[] = {
     { "force", NULL, "also a run that is not over; its effects are not undone" },
+    { "anchor", "FILE", "say in FILE, or to a command ('|CMD'), that they are removed; else PAWL_ANCHOR" },
     { NULL, NULL, NULL },
 };
 

@@ -230,6 +230,7 @@ static const cli_option options[] = {
     { "label", "TEXT...", "a label of the run; up to 16" },
     { "upgrade", NULL, "with --id: continue with FILE although it differs from the file of the run" },
     RECORD_OPTIONS,
+    OPTION_ANCHOR,
     { "proven", NULL, "only if it is proved, for the mode, that no node acts without a person's approval" },
     OPTION_RESULT_JSON,
     { NULL, NULL, NULL },

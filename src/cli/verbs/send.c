@@ -60,6 +60,7 @@ static int send_run(cli_call *c)
 static const cli_option options[] = {
     { "signal", "NAME", "a signal of that name; it is kept until a node waits for it" },
     OPTION_NO_RUN,
+    OPTION_ANCHOR,
     OPTION_MODE,
     OPTION_RESULT_JSON,
     { NULL, NULL, NULL },

@@ -177,6 +177,7 @@ static const cli_option options[] = {
     { "event", "JSON", "{\"kind\",\"id\",\"name\",\"value\",\"outcome\",\"by\",\"note\"}; without it: everything that is due" },
     OPTION_MODE,
     RECORD_OPTIONS,
+    OPTION_ANCHOR,
     { "hand-out", NULL, "perform only expressions: the caller performs the other commands and returns a receipt" },
     { NULL, NULL, NULL },
 };

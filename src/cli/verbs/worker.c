@@ -503,6 +503,7 @@ static const cli_option options[] = {
     { "once", NULL, "drive what is due now, then exit: for cron" },
     { "bypass", NULL, "also runs in bypassPermissions; without it they are parked" },
     RECORD_OPTIONS,
+    OPTION_ANCHOR,
     { "proven", NULL, "only runs whose file is proved for their mode (`pawl check --prove`); others are parked" },
     { NULL, NULL, NULL },
 };
