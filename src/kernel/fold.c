@@ -253,6 +253,7 @@ static pawl_code call_fill(pawl_state *st, task *tk, call *c, const item *it, pa
         return (c->value = st_value(st, it->value, &c->value_bytes)) != NULL ? PAWL_OK : PAWL_NOMEM;
     }
     call_state_begin(st, tk, c, CALL_OPEN);
+    st->has_signed = st->has_signed || call_names_approvers(c);
     return st->budget != NULL && (c->kind == CALL_CALL || c->kind == CALL_SPAWN) ? budget_reserve(st, it, err) : PAWL_OK;
 }
 

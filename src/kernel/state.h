@@ -47,6 +47,7 @@ struct pawl_state {
     size_t tail_bytes;
     uint32_t commands, waits, people; /* numbers of open ones; people: waits for a person */
     uint8_t status;
+    bool has_signed;            /* a wait that the run has, or had, names approvers (signed.c) */
     void *spare;                /* a block of SPARE_BYTES for the next superstep; NULL while the run waits */
     /* end of the head: almost every step changes it, so a transaction saves it as a whole (HEAD_BYTES) */
     uint64_t ignored;
