@@ -117,10 +117,10 @@ const cli_verb verb_check = {
     .name = "check", .form = "FILE...", .what = "find all errors in agent files", .options = options, .least = 1, .most = UINT8_MAX,
     .run = check_run,
     .example = "pawl check survey.yaml\npawl check *.yaml\npawl check deploy.yaml --prove --modes plan,default\npawl check survey.yaml --json | jq -r '.findings[].text'",
-    .about = "Prints each error on stdout with its line and column and a suggested fix; it also\n"
-             "searches the states that the graph can reach. Notes are not errors. Exits with 1\n"
-             "if there is an error, with 2 if a file cannot be read. Nothing is run, but a\n"
-             "plug-in that a file names is opened. FILE - is stdin.\n"
+    .about = "Prints each error on stdout with its line and column and a suggested fix; it\n"
+             "also searches the states that the graph can reach. Notes are not errors. Exits\n"
+             "with 1 if there is an error, with 2 if a file cannot be read. Nothing is run,\n"
+             "but a plug-in that a file names is opened. FILE - is stdin.\n"
              "\n"
              "A finding in JSON: {\"column\",\"file\",\"kind\",\"line\",\"severity\",\"text\"}.\n"
              "\n"
