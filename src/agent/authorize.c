@@ -56,7 +56,8 @@ static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **ans
                                 "\"input\":{\"type\":\"object\"},\"note\":{\"type\":\"string\"}},\"required\":[\"approve\"],\"type\":\"object\"}]}";
     gate_context *a = ctx;
     turn *t = a->t;
-    pawl_question ask = { .kind = PAWL_WAIT_APPROVAL, .slot = t->calls[a->k].id, .about = q->about, .timeout_ms = q->timeout_ms };
+    pawl_question ask = { .kind = PAWL_WAIT_APPROVAL, .slot = t->calls[a->k].id, .about = q->about, .timeout_ms = q->timeout_ms,
+                          .approvers = q->approvers };
     bool failed;
 
     if (answered_before(a, answer, &failed))

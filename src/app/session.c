@@ -5,6 +5,7 @@
 #include "app/anchor.h"
 #include "app/run_settings.h"
 #include "app/session.h"
+#include "app/signers.h"
 #include "kernel/machine.h"
 
 #include <stdlib.h>
@@ -225,6 +226,7 @@ pawl_code session_open(session *s, pawl_store *store, pawl_err *err)
     if (anchor_open(s->caller, &s->anchor, err) != PAWL_OK ||
         (s->anchor != NULL && pawl_engine_anchor(s->engine, anchor_keep, s->anchor, err) != PAWL_OK))
         return err->code;
+    pawl_engine_approvers(s->engine, signers_asked, NULL);
     return session_bind(s, err);
 }
 

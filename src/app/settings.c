@@ -5,6 +5,7 @@
  * would allow what it should stop. */
 #define _XOPEN_SOURCE 700       /* realpath */
 #include "app/settings.h"
+#include "app/signers.h"
 #include "effect/reach.h"
 #include "policy/gate.h"
 
@@ -87,55 +88,6 @@ static const char *project_above(arena *mem, const char *project)
     return parent != NULL ? nearest_with(mem, parent, ".pawl/settings.json", false) : NULL;
 }
 
-const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err)
-{
-    const pawl_value *v = NULL;
-    pawl_bytes text;
-
-    if (path == NULL || (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)))
-        return NULL;
-    if (read_disk(mem, path, &text, err) == PAWL_OK)
-        v = value_parse(mem, text.data, text.size, path, err);
-    if (v != NULL && pawl_value_type(v) != PAWL_TYPE_OBJECT) {
-        fail(err, PAWL_INVALID, "%s: settings are an object, such as {\"permissions\": {\"deny\": [\"Bash(git push:*)\"]}}", path);
-        v = NULL;
-    }
-    return v;
-}
-
-pawl_code settings_write(arena *mem, const char *path, const pawl_value *v, pawl_err *err)
-{
-    char *folder = arena_text(mem, path), beside[SETTINGS_PATH_MAX];
-    pawl_code rc = PAWL_OK;
-    FILE *f = NULL;
-    buf b;
-
-    if (folder == NULL || v == NULL)
-        return fail(err, PAWL_NOMEM, "%s: no memory", path);
-    for (char *at = folder + 1; *at != '\0'; at++)
-        if (*at == '/') {
-            *at = '\0';
-            (void)!mkdir(folder, 0777);
-            *at = '/';
-        }
-    snprintf(beside, sizeof beside, "%s.%ld", path, (long)getpid());
-    buf_init(&b, NULL);
-    canon(&b, v);
-    buf_char(&b, '\n');
-    if (b.failed)
-        rc = fail(err, PAWL_NOMEM, "%s: no memory", path);
-    else if ((f = fopen(beside, "wb")) == NULL || fwrite(b.data, 1, b.size, f) != b.size || fflush(f) != 0 || fsync(fileno(f)) != 0)
-        rc = fail(err, PAWL_IO, "%s: %s", beside, strerror(errno));
-    if (f != NULL && fclose(f) != 0 && rc == PAWL_OK)
-        rc = fail(err, PAWL_IO, "%s: %s", beside, strerror(errno));
-    if (rc == PAWL_OK && rename(beside, path) != 0)
-        rc = fail(err, PAWL_IO, "%s: %s", path, strerror(errno));
-    if (rc != PAWL_OK)
-        (void)unlink(beside);
-    buf_free(&b);
-    return rc;
-}
-
 /* ---- trust --------------------------------------------------------------------------------------------------- */
 
 static const char *trust_path(arena *mem)
@@ -199,6 +151,7 @@ typedef struct gathered {
     arena *mem;
     const pawl_value *lists[3];     /* allow, ask, deny */
     const pawl_value *directories, *hooks;
+    const pawl_value *approvers, *signers;      /* NULL: none */
     int64_t expires_ms;
     bool any;
 } gathered;
@@ -345,6 +298,10 @@ static const pawl_value *policy_made(const gathered *g, const char *folder)
         v = value_with(g->mem, v, "directories", g->directories);
     if (pawl_value_size(g->hooks) > 0)
         v = value_with(g->mem, v, "hooks", g->hooks);
+    if (g->approvers != NULL)
+        v = value_with(g->mem, v, "approvers", g->approvers);
+    if (g->signers != NULL)
+        v = value_with(g->mem, v, "signers", g->signers);
     return g->expires_ms > 0 ? value_with(g->mem, v, "expires_ms", value_int(g->mem, g->expires_ms)) : v;
 }
 
@@ -379,7 +336,35 @@ static bool has_agents(const agent_file *file)
     return file != NULL && (file->agent != NULL || file->helpers != NULL);
 }
 
+/* The key of each approver that the file names, as they stand in "@policy". */
+static pawl_code signers_gather(gathered *g, const agent_file *file, const pawl_value *was, pawl_err *err)
+{
+    const pawl_value *kept, *out = value_pack(g->mem, NULL, "{}");
+    pawl_err why = {0};
+
+    if (file == NULL || file->signers == NULL)
+        return PAWL_OK;
+    for (const file_signer *one = file->signers; one != NULL; one = one->next) {
+        const char *key = one->key;
+
+        if (key == NULL && (kept = pawl_value_get(pawl_value_get(was, "signers"), one->name)) != NULL)
+            key = pawl_value_string(kept);
+        if (key == NULL && signers_of_name(g->mem, one->name, &key, &why) != PAWL_OK)
+            return fail(err, why.code, "%s:%u: %s", one->at.file, (unsigned)one->at.line, why.text);
+        out = value_with(g->mem, out, one->name, value_string(g->mem, key, strlen(key)));
+    }
+    g->signers = out;
+    g->approvers = pawl_value_get(file->permissions, "approvers");
+    g->any = true;
+    return out != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "no memory for the approvers");
+}
+
 const pawl_value *settings_policy(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err)
+{
+    return settings_policy_again(caller, mem, file, folder, NULL, err);
+}
+
+const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, const pawl_value *was, pawl_err *err)
 {
     const pawl_value *none = value_pack(mem, NULL, "[]"), *v = NULL, *person;
     gathered g = { .mem = mem, .lists = { none, none, none }, .directories = none, .hooks = none };
@@ -392,6 +377,8 @@ const pawl_value *settings_policy(const app_caller *caller, arena *mem, const ag
         rc = err->code;
     if (rc == PAWL_OK)
         rc = project_gather(&g, caller, folder, err);
+    if (rc == PAWL_OK)
+        rc = signers_gather(&g, file, was, err);
     if (rc != PAWL_OK || (!g.any && !has_agents(file)))     /* tools depend on the workspace's folders, even without rules */
         return NULL;
     v = policy_made(&g, folder);

@@ -8,6 +8,9 @@
  * settings and of the project's. NULL with err->code PAWL_OK: there are none. Allow rules and hooks of a project that nobody trusts are left
  * out, which is noted to `caller` (may be NULL). */
 const pawl_value *settings_policy(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err);
+/* The same for a run that goes on: `was`, its "@policy" so far, has the keys of its approvers, which stay (P11); NULL: it begins, and they are those that
+ * the person trusts. PAWL_GONE: there is no key of one, and err says how to trust it. */
+const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, const pawl_value *was, pawl_err *err);
 /* The mode that settings say where none is given; PAWL_MODE_NONE: none. */
 pawl_mode settings_mode(arena *mem, const char *folder, pawl_err *err);
 

@@ -6,6 +6,7 @@
 #include "app/signers.h"
 #include "app/settings.h"
 #include "effect/reach.h"
+#include "net/net.h"
 #include "sign/sign.h"
 
 #include <dirent.h>
@@ -299,4 +300,120 @@ pawl_code signers_count(arena *mem, const pawl_value *known, const char *name, c
     if (has != NULL && strcmp(has, key) != 0)
         return fail(err, PAWL_DENIED, "%s is trusted on this machine with another key, %s, and not with %s", name, has, key);
     return PAWL_OK;
+}
+
+/* ---- signing --------------------------------------------------------------------------------------------------- */
+
+/* The name under which the wait lists this key; NULL: it does not. */
+static const char *listed_as(const pawl_wait *w, const char *key)
+{
+    pawl_iter it = pawl_iter_of(pawl_value_get(w->approvers, "keys"));
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (strcmp(pawl_value_string(pawl_value_get(one, "key")), key) == 0)
+            return pawl_value_string(pawl_value_get(one, "name"));
+    return NULL;
+}
+
+bool signers_has_signed(const pawl_wait *w, const char *name)
+{
+    pawl_iter it = pawl_iter_of(w->signed_by);
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (strcmp(pawl_value_string(pawl_value_get(pawl_value_get(one, "value"), "name")), name) == 0)
+            return true;
+    return false;
+}
+
+static const char *approvers_text(arena *mem, const pawl_wait *w)
+{
+    const char *text;
+    buf b;
+
+    buf_init(&b, NULL);
+    approvers_said(&b, w->approvers);
+    text = b.failed ? NULL : arena_strdup(mem, b.data, b.size);
+    buf_free(&b);
+    return text != NULL ? text : "";
+}
+
+/* The one own key that the wait lists and that has not signed it. */
+static pawl_code key_choose(arena *mem, const pawl_wait *w, own_key *out, const char **as, pawl_err *err)
+{
+    own_key *all;
+    size_t n = 0, fits = 0, done = 0;
+    pawl_code rc = signers_own(mem, &all, &n, err);
+
+    for (size_t i = 0; rc == PAWL_OK && i < n; i++) {
+        const char *name = listed_as(w, all[i].key);
+
+        if (name == NULL)
+            continue;
+        if (signers_has_signed(w, name)) {
+            done++;
+            continue;
+        }
+        fits++;
+        *out = all[i];
+        *as = name;
+    }
+    if (rc != PAWL_OK || fits == 1)
+        return rc;
+    if (fits > 1)
+        return fail(err, PAWL_INVALID, "%.120s: several of your keys can sign it: name one, --key NAME", w->id);
+    if (done > 0)
+        return fail(err, PAWL_CONFLICT, "%.120s: you have signed it already; it needs %s", w->id, approvers_text(mem, w));
+    return fail(err, PAWL_DENIED, "%.120s takes only answers that are signed by %.120s, and none of your keys is theirs: they answer it, pawl approve RUN",
+                w->id, approvers_text(mem, w));
+}
+
+pawl_code signers_sign(arena *mem, const pawl_wait *w, const char *answer, const char *note, const char *key, const char **out, pawl_err *err)
+{
+    own_key own = { .name = NULL };
+    const char *as = NULL, *text;
+    pawl_step *step;
+    pawl_code rc;
+
+    *out = answer;
+    if (w->approvers == NULL)
+        return key == NULL ? PAWL_OK : fail(err, PAWL_INVALID, "%.120s names no approvers: --key is for a gate with `approvers`", w->id);
+    if ((rc = key != NULL ? signers_load(mem, key, &own, err) : key_choose(mem, w, &own, &as, err)) != PAWL_OK)
+        return rc;
+    if (as == NULL && (as = listed_as(w, own.key)) == NULL)
+        return fail(err, PAWL_DENIED, "%.120s: the key %s is none of its approvers, which are %.120s", w->id, key, approvers_text(mem, w));
+    if ((rc = signers_count(mem, signers_known(mem, err), as, own.key, err)) != PAWL_OK)
+        return rc;
+    if (signers_has_signed(w, as))
+        return fail(err, PAWL_CONFLICT, "%.120s: %s has signed it already; it needs %s", w->id, as, approvers_text(mem, w));
+    if ((step = pawl_step_new(NULL)) == NULL)
+        return fail(err, PAWL_NOMEM, "no memory to sign an answer");
+    text = pawl_wait_sign(w, answer, NULL, note, as, own.seed, epoch_ms(), step, err);
+    *out = arena_text(mem, text);
+    pawl_step_free(step);
+    return text == NULL ? err->code : *out != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "no memory to sign an answer");
+}
+
+bool signers_can_sign(arena *mem, const pawl_wait *w)
+{
+    const char *as;
+    own_key own;
+
+    return w->approvers == NULL || key_choose(mem, w, &own, &as, &(pawl_err){ PAWL_OK, "" }) == PAWL_OK;
+}
+
+pawl_code signers_asked(void *ctx, const char *name, const char *key, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    const pawl_value *known;
+    pawl_code rc;
+    arena mem;
+
+    (void)ctx;
+    arena_init(&mem, NULL, 1024);
+    known = signers_known(&mem, &why);
+    rc = known == NULL ? why.code : signers_count(&mem, known, name, key, &why);
+    arena_free(&mem);
+    return rc == PAWL_OK ? rc : fail(err, PAWL_DENIED, "%s", why.text);
 }

@@ -5,6 +5,7 @@
 #define APP_SIGNERS_H
 
 #include "app/app.h"
+#include "pawl/engine.h"
 #include "pawl/sign.h"
 
 typedef struct own_key {
@@ -30,5 +31,14 @@ pawl_code signers_distrust(arena *mem, const char *which, pawl_err *err);
 pawl_code signers_of_name(arena *mem, const char *name, const char **key, pawl_err *err);
 /* PAWL_DENIED: this key of `name` is distrusted here, or the name is trusted with another key. */
 pawl_code signers_count(arena *mem, const pawl_value *known, const char *name, const char *key, pawl_err *err);
+
+/* ---- answers ---------------------------------------------------------------------------------------------- */
+
+/* *out: `answer` (JSON) as it is for a wait without approvers; else signed with the own key `key`, or (NULL) with the one that the wait lists. PAWL_DENIED:
+ * the person has none of these keys; PAWL_CONFLICT: it has signed already; PAWL_INVALID: several keys fit, or the wait takes no signature. */
+pawl_code signers_sign(arena *mem, const pawl_wait *w, const char *answer, const char *note, const char *key, const char **out, pawl_err *err);
+bool signers_can_sign(arena *mem, const pawl_wait *w);          /* also true of a wait without approvers */
+bool signers_has_signed(const pawl_wait *w, const char *name);
+pawl_approver_fn signers_asked;         /* for pawl_engine_approvers: what is distrusted on this machine does not count */
 
 #endif

@@ -2,6 +2,7 @@
  *
  * Called by the verbs that drive a run, on the main thread; a view paints on a thread of its own (ui/view_paint.c). Owns nothing: the session is the
  * verb's. Invariant: while the engine drives, the store handle of the session is the engine's alone. */
+#include "app/signers.h"
 #include "cli/run_driver.h"
 #include "host/open_questions.h"
 #include "app/run_settings.h"
@@ -90,21 +91,24 @@ static pawl_code tell_child(session *s, void *ctx, pawl_err *err)
 
 static pawl_code give(session *s, const pawl_wait *w, const char *json, const char *by, pawl_err *err)
 {
-    pawl_event ev = { .kind = PAWL_EV_ANSWER, .value = json, .by = by };
+    pawl_event ev = { .kind = PAWL_EV_ANSWER, .by = by };
     char id[512];
+    const pawl_code rc = signers_sign(&s->mem, w, json, NULL, NULL, &ev.value, err);
 
+    if (rc != PAWL_OK)
+        return rc;
     snprintf(id, sizeof id, "%s", w->id);
     ev.id = id;
     return is_childs(s, &ev) ? tell_child(s, &ev, err) : driven(s, go_event, &ev, err);
 }
 
-/* --yes and --no answer approvals, never a question. */
+/* --yes and --no answer approvals, never a question, and nothing that is signed: to sign is a decision about one call. */
 static answered answer_flag(session *s, const pawl_wait *w, pawl_code *rc, pawl_err *err)
 {
     bool yes = cli_given(s->c, "yes") != NULL, no = cli_given(s->c, "no") != NULL;
     char by[128];
 
-    if (w->kind != PAWL_WAIT_APPROVAL || (!yes && !no))
+    if (w->kind != PAWL_WAIT_APPROVAL || w->approvers != NULL || (!yes && !no))
         return LEFT;
     snprintf(by, sizeof by, "%s, by %s", go_who(), yes ? "--yes" : "--no");
     *rc = give(s, w, yes ? "true" : "false", by, err);
@@ -116,7 +120,8 @@ static answered answer_here(session *s, const char *run, const pawl_wait *w, paw
     answered how = LEFT;
     buf json, no;
 
-    if (!s->c->err_tty || !isatty(STDIN_FILENO) || w->kind == PAWL_WAIT_SIGNAL || w->kind == PAWL_WAIT_INPUT || s->c->json)
+    if (!s->c->err_tty || !isatty(STDIN_FILENO) || w->kind == PAWL_WAIT_SIGNAL || w->kind == PAWL_WAIT_INPUT || s->c->json ||
+        !signers_can_sign(&s->mem, w))
         return LEFT;
     buf_init(&json, NULL);
     buf_init(&no, NULL);

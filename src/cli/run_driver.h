@@ -40,6 +40,7 @@ int resume_session(session *s);                 /* resume.c: continue an existin
 
 /* ui/waits.c: the waits of a run, as a block on stderr, and as JSON. */
 const pawl_value *wait_json(arena *mem, const pawl_wait *w);
+const pawl_value *signed_names(arena *mem, const pawl_value *signed_by);        /* who has signed so far, of pawl_wait: an array of names */
 /* The open questions of a run and its children, from the store. False: it cannot be read. */
 bool go_asks(session *s, const char *run, asks *out);
 void say_asks(session *s, const asks *all);

@@ -119,7 +119,7 @@ struct file_node {
     assignment *sets;
     size_t nsets;
     form *ask;                  /* prompt of its gate or question */
-    const pawl_value *schema, *options, *otherwise;
+    const pawl_value *schema, *options, *otherwise, *approvers;    /* approvers: {"need","of":[NAME..]} of its gate; NULL: those of `permissions` */
     int64_t ask_ms;
     const char *asked_of;
     agent_file *inner;
@@ -168,6 +168,7 @@ typedef const pawl_value *file_anew_fn(void *ctx, arena *mem, const pawl_value *
 
 typedef struct model_price { struct model_price *next; const char *model; int64_t input, output; } model_price;     /* millionths for a million tokens */
 
+typedef struct file_signer { struct file_signer *next; const char *name, *key; source_place at; } file_signer;    /* key NULL: that which is trusted */
 struct agent_file {
     arena *mem;
     faults *faults;
@@ -213,6 +214,7 @@ struct agent_file {
     size_t njq, jq_cap;
     size_t graphs, guesses;
     file_source *sources, *last_source;
+    file_signer *signers;       /* the approvers that it names anywhere, each once */
     const char **scripts;       /* scripted models: "script:PATH", each once */
     size_t nscripts, scripts_cap;
     file_effect *effects;

@@ -45,6 +45,8 @@ static void ask_add(question_reader *r, const char *run, const char *of, size_t 
     a->w.schema = kept_value(mem, w->schema);
     a->w.options = kept_value(mem, w->options);
     a->w.otherwise = kept_value(mem, w->otherwise);
+    a->w.approvers = kept_value(mem, w->approvers);
+    a->w.signed_by = kept_value(mem, w->signed_by);
     a->w.about = w->about != NULL ? kept_value(mem, w->about) : asks_about(mem, st, w);
 }
 

@@ -385,14 +385,41 @@ static const pawl_value *about_of(tool_gate *g)
     return v;
 }
 
+/* Who has to sign, with the keys that the run keeps since its beginning. False: *missing has no key, or (NULL) no memory. */
+static bool approvers_of(tool_gate *g, const pawl_value **out, const char **missing)
+{
+    const pawl_value *due = g->approvers != NULL ? g->approvers : pawl_value_get(g->limits, "approvers"), *keys = value_pack(g->mem, NULL, "[]"), *name;
+    pawl_iter it = pawl_iter_of(pawl_value_get(due, "of"));
+
+    *out = NULL;
+    *missing = NULL;
+    if (due == NULL)
+        return true;
+    while ((name = pawl_iter_next(&it, NULL)) != NULL) {
+        const pawl_value *key = pawl_value_get(pawl_value_get(g->limits, "signers"), pawl_value_string(name));
+
+        if (key == NULL) {
+            *missing = pawl_value_string(name);
+            return false;
+        }
+        keys = value_push(g->mem, keys, value_pack(g->mem, NULL, "{s:v,s:v}", "key", key, "name", name));
+    }
+    *out = value_pack(g->mem, NULL, "{s:v,s:v}", "keys", keys, "need", pawl_value_get(due, "need"));
+    return *out != NULL;
+}
+
 /* Approved: g->yes says what, and g->edit the input as the person changed it. */
 static pawl_code person(tool_gate *g, pawl_err *err)
 {
     gate_asks q = { .prompt = g->prompt != NULL ? g->prompt : g->decided.reason, .timeout_ms = pawl_value_int(pawl_value_get(g->limits, "expires_ms")) };
     const char *law = g->policy != NULL ? pawl_policy_digest(g->policy) : NULL, *note;
     const pawl_value *answer = NULL, *input;
+    const char *missing;
     pawl_code rc;
 
+    if (!approvers_of(g, &q.approvers, &missing))
+        return missing == NULL ? no_memory(g, err) : fail(err, PAWL_INVALID, "%s: the run has no key of the approver %s, so nobody "
+                                                          "can approve it", tool_word(g), missing);
     if (g->tool != NULL && ((g->digest = digest_of(g, g->input)) == NULL || (q.about = about_of(g)) == NULL))
         return no_memory(g, err);
     if ((rc = g->world.ask(g->world.ctx, &q, &answer)) != PAWL_OK)
@@ -402,7 +429,10 @@ static pawl_code person(tool_gate *g, pawl_err *err)
         g->by_person = true;
         return refused(g, note != NULL ? note : "");
     }
-    g->yes = (gate_yes){ .given = true, .digest = g->digest, .law = law != NULL ? arena_strdup(g->mem, law, HASH_HEX) : NULL };
+    if (q.approvers != NULL && pawl_value_get(answer, "signed") == NULL)
+        return fail(err, PAWL_CORRUPT, "%s: a yes that nobody has signed", tool_word(g));
+    g->yes = (gate_yes){ .given = true, .digest = g->digest, .law = law != NULL ? arena_strdup(g->mem, law, HASH_HEX) : NULL,
+                          .proof = pawl_value_get(answer, "signed") };
     if ((input = pawl_value_get(answer, "input")) == NULL)
         return PAWL_OK;
     g->edit = input;
@@ -519,6 +549,8 @@ const pawl_value *gate_decision(const tool_gate *g)
         v = text_with(mem, v, "policy", pawl_policy_digest(g->policy));
     if (g->said.open)
         v = text_with(mem, v, "failed_open", g->said.reason);
+    if (g->digest != NULL && g->yes.proof != NULL)
+        v = value_with(mem, v, "signed", g->yes.proof);
     return text_with(mem, v, "leads_to", led_to(g));
 }
 

@@ -12,12 +12,14 @@ typedef struct gate_asks {      /* a question to a person: true, false, or {"app
     const char *prompt;
     const pawl_value *about;    /* what the answer is bound to: the digest of the call, and what is shown of it; NULL: no call */
     int64_t timeout_ms;         /* 0: none; else the answer is no after it */
+    const pawl_value *approvers;        /* {"keys","need"}: whose signatures count (P11); NULL: anybody's answer does */
 } gate_asks;
 
 typedef struct gate_yes {       /* the approval of a person */
     bool given;
     const pawl_value *digest;   /* of the call that was approved; NULL: a node without a call */
     const char *law;            /* digest of the rules at the time of the question; NULL: no rules */
+    const pawl_value *proof;    /* its signatures; NULL: nobody had to sign */
 } gate_yes;
 
 /* Callbacks. Each returns PAWL_OK with the answer, PAWL_PENDING or PAWL_INTERRUPTED when there is none yet, or an error. */
@@ -52,6 +54,7 @@ typedef struct tool_gate {
     bool asks;                  /* a person is asked whatever allows it, unless it is denied */
     const char *prompt;         /* the text of that question; NULL: the reason why it is asked */
     int64_t time_ms;
+    const pawl_value *approvers;        /* {"need","of":[NAME..]} of its author; NULL: those of the policy, if it has some */
     const pawl_value *with;     /* part of the call that is not in its input; NULL: none */
     const pawl_value *input;    /* in and out: hooks and people may change it. NULL: none */
     /* out */

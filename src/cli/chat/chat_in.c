@@ -1,6 +1,7 @@
 /* chat_in.c - reads frames on stdin: messages of the user, answers to requests, interrupts, modes.
  *
  * Each becomes a delivery of the run, through another store handle than the engine's, so that it is taken during a turn. */
+#include "app/signers.h"
 #include "host/open_questions.h"
 #include "cli/chat/chat.h"
 #include "cli/run_driver.h"
@@ -104,6 +105,23 @@ static const pawl_value *approval_of(arena *mem, const pawl_wait *w, const pawl_
     return pawl_value_size(note) > 0 ? value_pack(mem, NULL, "{s:b,s:v}", "approve", 0, "note", note) : value_bool(mem, false);
 }
 
+/* Signed, where the wait names approvers. */
+static pawl_code answer_leave(chat *k, arena *mem, const ask *asked, const pawl_value *v, pawl_err *err)
+{
+    const char *text, *json = NULL;
+    pawl_code rc;
+    buf b;
+
+    buf_init(&b, NULL);
+    canon(&b, v);
+    text = b.failed ? NULL : arena_strdup(mem, b.data, b.size);
+    buf_free(&b);
+    if (text == NULL)
+        return fail(err, PAWL_NOMEM, "no memory");
+    rc = signers_sign(mem, &asked->w, text, NULL, NULL, &json, err);
+    return rc == PAWL_OK ? leave_bytes(k, asked->run, PAWL_DELIVER_ANSWER, asked->w.id, (pawl_bytes){ json, strlen(json) }, err) : rc;
+}
+
 static bool answer(chat *k, arena *mem, const ask *asked, void *ctx)
 {
     answer_search *a = ctx;
@@ -115,7 +133,7 @@ static bool answer(chat *k, arena *mem, const ask *asked, void *ctx)
     a->found = true;
     v = w->kind == PAWL_WAIT_APPROVAL ? approval_of(mem, w, a->reply) : pawl_value_find(a->reply, "/updatedInput/answers");
     if (v != NULL)
-        a->rc = deliver_to(k, asked->run, PAWL_DELIVER_ANSWER, w->id, v, &a->err);
+        a->rc = answer_leave(k, mem, asked, v, &a->err);
     else if (w->kind == PAWL_WAIT_QUESTION)
         a->rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &a->err);     /* nobody can answer: the turn ends */
     else
@@ -131,7 +149,7 @@ static bool refuse(chat *k, arena *mem, const ask *a, void *ctx)
 
     (void)ctx;
     snprintf(note, sizeof note, "Permission denied for tool: %.64s", tool != NULL ? tool : "");
-    if (a->w.kind == PAWL_WAIT_APPROVAL)
+    if (a->w.kind == PAWL_WAIT_APPROVAL && a->w.approvers == NULL)      /* nobody signs for those who did not answer */
         (void)deliver_to(k, a->run, PAWL_DELIVER_ANSWER, a->w.id, value_pack(mem, NULL, "{s:b,s:s}", "approve", 0, "note", note), NULL);
     else
         (void)leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, NULL);

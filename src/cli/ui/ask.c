@@ -419,6 +419,7 @@ static bool say_question(const cli_call *c, const pawl_wait *w, const char *no)
     wrapped(&out, text.data, text.size, 4, columns);
     buf_text(&out, plain);
     words_about(&out, w->about, "    ");
+    words_signers(&out, w->approvers, w->signed_by, "    ");
     say_options(&out, w, columns);
     say_terms(&out, w, columns);
     say_ways(&out, w, no, columns);

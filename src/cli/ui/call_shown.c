@@ -4,6 +4,7 @@
  * What is left out is counted, and the line says where all of it is. */
 #include "cli/cli.h"
 #include "cli/ui/format.h"
+#include "sign/sign.h"
 
 #include <string.h>
 
@@ -144,6 +145,41 @@ static void input_put(buf *out, const char *indent, const pawl_value *input)
         change_put(out, indent, input);
     members_put(out, indent, input, but);
     buf_free(&json);
+}
+
+void words_signers(buf *out, const pawl_value *approvers, const pawl_value *signed_by, const char *indent)
+{
+    pawl_iter it = pawl_iter_of(signed_by);
+    const pawl_value *one;
+    size_t n = 0;
+
+    if (approvers == NULL)
+        return;
+    buf_fmt(out, "%sto be signed by ", indent);
+    approvers_said(out, approvers);
+    buf_fmt(out, "; %zu of %u signed", pawl_value_size(signed_by), (unsigned)approvers_need(approvers));
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        buf_fmt(out, "%s%s", n++ == 0 ? ": " : ", ", pawl_value_string(pawl_value_get(pawl_value_get(one, "value"), "name")));
+    buf_char(out, '\n');
+}
+
+bool words_signed(buf *out, const pawl_value *value)
+{
+    const pawl_value *by = pawl_value_get(pawl_value_get(value, "signed"), "by"), *one = pawl_value_get(value, "signature") != NULL ? value : NULL;
+    const pawl_value *yes = pawl_value_get(one != NULL ? pawl_value_get(value, "answer") : value, "approve");
+    const size_t n = one != NULL ? 1 : pawl_value_size(by);
+
+    if (n == 0)
+        return false;
+    buf_fmt(out, "%s, signed by ", pawl_value_bool(yes) ? "yes" : "no");
+    for (size_t i = 0; i < n; i++) {
+        const char *name = pawl_value_string(pawl_value_get(one != NULL ? one : pawl_value_at(by, i), "name"));
+
+        buf_text(out, i == 0 ? "" : i + 1 < n ? ", " : " and ");
+        if (name != NULL)
+            cli_clean(out, name, strlen(name));
+    }
+    return true;
 }
 
 void words_about(buf *out, const pawl_value *about, const char *indent)

@@ -32,6 +32,10 @@ void words_schema(buf *out, const pawl_value *schema);
 /* The input of a tool call in short: its command or its file; else all of it. */
 void words_input(buf *out, const pawl_value *input);
 /* call_shown.c: the whole call that an approval is about: "Bash: git push", and below it what else belongs to it; nothing if there is none. */
+/* Who has to sign, and who has signed: a line with this indent. Nothing without approvers. `signed_by` as of pawl_wait. */
+void words_signers(buf *out, const pawl_value *approvers, const pawl_value *signed_by, const char *indent);
+/* A signed answer, whole or of one approver: "yes, signed by alice and bob". False: it is none, and nothing is appended. */
+bool words_signed(buf *out, const pawl_value *value);
 void words_about(buf *out, const pawl_value *about, const char *indent);
 /* The questions of an agent, one a line, with the answers that it offers; nothing if there are none. */
 void words_questions(buf *out, const pawl_value *about, const char *indent, size_t columns);

@@ -509,19 +509,22 @@ static void on_answer(view *v, const pawl_item_change *c, const pawl_value *json
     seen *s = task_of(v, c->path);
     const char *by = pawl_value_string(pawl_value_get(json, "by"));
     const char *why = pawl_value_string(pawl_value_get(json, "note"));
-    const pawl_value *value = pawl_value_get(json, "value");
+    const pawl_value *value = pawl_value_get(json, "value"), *denial = value;
     buf b;
 
     if (s == NULL)
         return;
-    s->denied = strcmp(c->name, "approval") == 0 && pawl_value_type(value) == PAWL_TYPE_BOOL && !pawl_value_bool(value);
+    if (pawl_value_get(value, "signed") != NULL)
+        denial = pawl_value_get(value, "approve");
+    s->denied = strcmp(c->name, "approval") == 0 && pawl_value_type(denial) == PAWL_TYPE_BOOL && !pawl_value_bool(denial);
     if (s->denied) {
         buf_init(&b, NULL);
         buf_fmt(&b, "%s%sno", s->of->what != NULL ? s->of->what : "", s->of->what != NULL ? ": " : "");
         text_take(&s->of->trouble, text_of(v, &b));
     }
     buf_init(&b, NULL);
-    words_prompt(&b, value);
+    if (!words_signed(&b, value))
+        words_prompt(&b, value);
     if (by != NULL)
         buf_fmt(&b, ", by %s", *by == '@' ? by + 1 : by);
     if (why != NULL)
@@ -532,6 +535,18 @@ static void on_answer(view *v, const pawl_item_change *c, const pawl_value *json
         group_remove(v, s->of);
     else
         task_move(s, s->over ? TASK_DONE : TASK_READY);
+}
+
+/* One of several approvers has signed: it still waits. */
+static void on_sign(view *v, const pawl_item_change *c, const pawl_value *json)
+{
+    buf b;
+
+    if (task_of(v, c->path) == NULL)
+        return;
+    buf_init(&b, NULL);
+    (void)words_signed(&b, pawl_value_get(json, "value"));
+    note_add(v, NOTE_ANSWER, label(v, c->path, true), text_of(v, &b), -1);
 }
 
 static void on_receipt(view *v, const pawl_item_change *c, const pawl_value *json)
@@ -659,6 +674,7 @@ static const struct { const char *part; unsigned kinds; bool task; void (*fn)(vi
     { "leave", PAWL_ITEM_TASK | PAWL_ITEM_RUN, false, on_leave },
     { "receipt", COMMANDS, true, on_receipt },
     { "record", PAWL_ITEM_LINE, false, on_line },
+    { "sign", PAWL_ITEM_WAIT, true, on_sign },
     { "sleep", PAWL_ITEM_WAIT, true, on_sleep },
     { "spawn", PAWL_ITEM_CHILD, true, on_call },
     { "started", COMMANDS, true, on_started },

@@ -95,6 +95,7 @@ static void say_wait(const session *s, const pawl_wait *w, const char *run, bool
     if (w->prompt != NULL && !doubt_is(w))
         put_prompt(&b, w->prompt);
     words_about(&b, w->about, "    ");
+    words_signers(&b, w->approvers, w->signed_by, "    ");
     words_questions(&b, w->about, "    ", PROMPT_COLUMNS);
     for (size_t i = 0; i < pawl_value_size(w->options); i++)
         put_option(&b, i + 1, pawl_value_at(w->options, i));
@@ -126,6 +127,16 @@ void say_asks(session *s, const asks *all)
         say_wait(s, &all->all[i].w, all->all[i].run, all->all[i].open == 1);
 }
 
+const pawl_value *signed_names(arena *mem, const pawl_value *signed_by)
+{
+    const pawl_value *out = value_pack(mem, NULL, "[]"), *one;
+    pawl_iter it = pawl_iter_of(signed_by);
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        out = value_push(mem, out, pawl_value_get(pawl_value_get(one, "value"), "name"));
+    return out;
+}
+
 const pawl_value *wait_json(arena *mem, const pawl_wait *w)
 {
     const pawl_value *v = value_pack(mem, NULL, "{s:s,s:s,s:s,s:s,s:i}", "id", w->id, "kind", pawl_wait_kind_name(w->kind), "node", w->node, "slot", w->slot,
@@ -139,6 +150,8 @@ const pawl_value *wait_json(arena *mem, const pawl_wait *w)
         v = value_with(mem, v, "options", w->options);
     if (w->expires_ms > 0)
         v = value_with(mem, v, "expires_ms", value_int(mem, w->expires_ms));
+    if (w->approvers != NULL)
+        v = value_with(mem, value_with(mem, v, "approvers", w->approvers), "signed_by", signed_names(mem, w->signed_by));
     return v;
 }
 

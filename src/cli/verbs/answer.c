@@ -3,6 +3,7 @@
  * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
 #include "cli/run_driver.h"
 #include "app/settings.h"
+#include "app/signers.h"
 #include "cli/verbs.h"
 #include "cli/ui/view.h"
 #include "history/index_check.h"
@@ -152,6 +153,28 @@ static session *session_of_top(cli_call *c, const char *given, char run[RUN_ID_B
     return cli_given(c, "file") == NULL ? session_of_top_in(c, store, run, code) : session_of_run_in(c, store, run, cli_given(c, "file"), code);
 }
 
+/* Whether this signature stands in the journal: alone, or with those that it came to. */
+static int signature_used(session *s, const ask *of, const pawl_event *ev)
+{
+    const pawl_stream_options from = { .kinds = PAWL_STREAM_TASKS };
+    const pawl_value *mine = value_parse(&s->mem, ev->value, strlen(ev->value), "the answer", NULL);
+    const char *signature = pawl_value_string(pawl_value_get(mine, "signature"));
+    pawl_stream *r = pawl_stream_open(NULL, session_store(s), of->run, &from, NULL);
+    pawl_stream_event said_now;
+    pawl_err err = {0};
+    bool found = false;
+
+    while (r != NULL && signature != NULL && !found && pawl_stream_next(r, &said_now, NULL) == PAWL_OK)
+        found = (strcmp(said_now.name, "answer") == 0 || strcmp(said_now.name, "sign") == 0) && said_now.json != NULL &&
+                strstr(said_now.json, signature) != NULL;
+    pawl_stream_close(r);
+    if (found)
+        return EXIT_DONE;
+    fail(&err, PAWL_CONFLICT, "%s: the signature was not taken: its question was closed before, or the key is distrusted where the run is driven; `pawl show %s`",
+         of->run, of->run);
+    return cli_fail(s->c, PAWL_CONFLICT, &err);
+}
+
 /* The engine here did not take the answer: its wait may have had another answer before, or have been closed. Then this one is not used, which is
  * printed. */
 static int answer_used(session *s, const ask *of, const pawl_event *ev)
@@ -160,6 +183,8 @@ static int answer_used(session *s, const ask *of, const pawl_event *ev)
     pawl_err err = {0};
     said first = {0};
 
+    if (of->w.approvers != NULL)
+        return signature_used(s, of, ev);
     if (mine == NULL || (of->w.kind != PAWL_WAIT_APPROVAL && of->w.kind != PAWL_WAIT_QUESTION))
         return EXIT_DONE;
     if (!go_said(s, of->run, ev->id, &first))
@@ -202,7 +227,9 @@ static int answer_found(session *s, const ask *of, const char *text, const char 
         buf_char(&json, '\0');
         if (value == NULL || edits)
             ev.value = json.data;
-        if (!yes || (code = always_wanted(s, of)) == EXIT_DONE)
+        if (signers_sign(&s->mem, &of->w, ev.value, ev.note, cli_given(c, "key"), &ev.value, &err) != PAWL_OK)
+            code = cli_fail(c, err.code, &err);
+        else if (!yes || (code = always_wanted(s, of)) == EXIT_DONE)
             code = yes && cli_given(c, "always") != NULL && is_agents(s, of) ? let_in(s) : answer_give(s, of, &ev);
     }
     buf_free(&json);
@@ -250,7 +277,17 @@ static int deny_run(cli_call *c)
     return answer_wait(c, c->args[0], c->nargs == 2 ? c->args[1] : NULL, NULL, "false", PAWL_WAIT_APPROVAL);
 }
 
-static const cli_option options[] = {
+#define OPTION_KEY { "key", "NAME", "at a gate with `approvers`: sign with this key of yours (`pawl key`)" }
+
+static const cli_option answer_options[] = {
+    OPTION_KEY,
+    { "reason", "TEXT", "a note that is stored with the answer in the journal" },
+    OPTIONS_CONTINUE,
+    { NULL, NULL, NULL },
+};
+
+static const cli_option deny_options[] = {
+    OPTION_KEY,
     { "reason", "TEXT", "a note that is stored with the answer in the journal" },
     OPTIONS_CONTINUE,
     { NULL, NULL, NULL },
@@ -259,6 +296,7 @@ static const cli_option options[] = {
 static const cli_option approve_options[] = {
     { "always", "run|project", "also approve every call that the same rules match, in this run or in the project" },
     { "for", "DURATION", "with --always: for how long; 30d" },
+    OPTION_KEY,
     { "input", "JSON", "approve with these arguments instead; the rules decide them, too" },
     { "reason", "TEXT", "a note that is stored with the answer in the journal" },
     OPTIONS_CONTINUE,
@@ -266,7 +304,7 @@ static const cli_option approve_options[] = {
 };
 
 const cli_verb verb_answer = {
-    .name = "answer", .form = "RUN [WAIT] VALUE", .what = "answer a question of a run, and continue it", .options = options, .least = 2, .most = 3,
+    .name = "answer", .form = "RUN [WAIT] VALUE", .what = "answer a question of a run, and continue it", .options = answer_options, .least = 2, .most = 3,
     .store = true, .answers = true, .acts = true, .run = answer_run,
     .about = "WAIT is the node that asks, or the id of the wait; it is required if several\n"
              "waits are open. VALUE is JSON. For a question that expects a text or one of\n"
@@ -289,6 +327,8 @@ const cli_verb verb_approve = {
     .example = "pawl approve @\npawl approve deploy-3fza migrate\npawl approve @ --always run --for 2h",
     .about = "The journal records who approved and when. An approval is bound to the digest of\n"
              "the call that is shown, and is valid once: other arguments need a new approval.\n"
+             "At a gate with `approvers:` it is signed, with the one of your keys that the\n"
+             "gate names or with --key; the run goes on when as many have signed as it needs.\n"
              "--always prints the allow rules that it adds. Questions of a child run can be\n"
              "answered by its id or the id of its parent, also with `pawl answer` and `deny`;\n"
              "then both continue. If the approval ends the turn of an agent, the exit code is\n"
@@ -296,10 +336,10 @@ const cli_verb verb_approve = {
 };
 
 const cli_verb verb_deny = {
-    .name = "deny", .form = "RUN [WAIT]", .what = "deny at a gate, and continue the run", .options = options, .least = 1, .most = 2,
+    .name = "deny", .form = "RUN [WAIT]", .what = "deny at a gate, and continue the run", .options = deny_options, .least = 1, .most = 2,
     .store = true, .answers = true, .acts = true, .run = deny_run,
     .about = "The run continues at the gate's `on_no:`, or ends rejected (exit 1). For an\n"
              "agent the turn ends (exit 1), or the model receives the denial and continues, as\n"
-             "its file says.",
+             "its file says. At a gate with `approvers:` one signed denial is enough.",
     .example = "pawl deny @ --reason 'not on a Friday'",
 };

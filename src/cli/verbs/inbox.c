@@ -3,6 +3,7 @@
  * Called by main.c on the main thread. Owns nothing that outlives the call. The waits come from the index of the store, each compared
  * with the entry that asked it (K11). */
 #include "host/open_questions.h"
+#include "cli/run_driver.h"
 #include "cli/verbs.h"
 #include "cli/ui/format.h"
 #include "history/index_check.h"
@@ -15,6 +16,7 @@ enum { INBOX_LIMIT = 50, INBOX_LIMIT_MAX = 1000000, INBOX_READ_MAX = 1000000, PR
 typedef struct inbox_question {
     const char *run, *id, *task, *kind, *slot, *signal, *of, *how;
     const pawl_value *spec;
+    const pawl_value *signed_by;        /* of a wait that names approvers; NULL: nobody yet */
     int64_t asked_ms, expires_ms;       /* expires_ms INT64_MAX: never */
     int risk;
     size_t place;               /* order in which they were found: oldest runs first */
@@ -158,18 +160,21 @@ static const char *how_of(const inbox *in, const inbox_question *it)
 
 static const pawl_value *json_of(arena *a, const inbox_question *it)
 {
-    static const char *const taken[][2] = { { "about", "about" }, { "expires", "expires_ms" }, { "name", "name" }, { "of", "of" }, { "options", "options" },
+    static const char *const taken[][2] = { { "about", "about" }, { "approvers", "approvers" }, { "expires", "expires_ms" }, { "name", "name" }, { "of", "of" },
+                                            { "options", "options" },
                                             { "otherwise", "otherwise" }, { "prompt", "prompt" }, { "schema", "schema" },
                                             { "slot", "slot" } };
     const pawl_value *v = value_pack(a, NULL, "{s:s,s:i,s:s,s:s,s:s,s:s}", "answer", it->how, "asked_ms", it->asked_ms, "id", it->id,
                                      "kind", it->kind, "run", it->run, "task", it->task);
 
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
-        const pawl_value *said = pawl_value_get(it->spec, taken[i][0]);
+        const pawl_value *one = pawl_value_get(it->spec, taken[i][0]);
 
-        if (said != NULL)
-            v = value_with(a, v, taken[i][1], said);
+        if (one != NULL)
+            v = value_with(a, v, taken[i][1], one);
     }
+    if (pawl_value_get(it->spec, "approvers") != NULL)
+        v = value_with(a, v, "signed_by", signed_names(a, it->signed_by));
     return v;
 }
 
@@ -255,6 +260,7 @@ static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_
         buf_char(out, '\n');
     }
     words_about(out, pawl_value_get(it->spec, "about"), "  ");
+    words_signers(out, pawl_value_get(it->spec, "approvers"), it->signed_by, "  ");
     words_questions(out, pawl_value_get(it->spec, "about"), "  ", columns);
     options_out(out, pawl_value_get(it->spec, "options"), columns);
     buf_word(out, "  ");
@@ -297,6 +303,17 @@ static const pawl_value *cut_off_command(arena *mem, pawl_store *s, const inbox_
     return about;
 }
 
+static void signed_find(arena *mem, pawl_store *s, inbox_question *it)
+{
+    asks all;
+
+    if (asks_read(s, mem, it->run, &all, NULL) != PAWL_OK)
+        return;
+    for (size_t k = 0; k < all.n; k++)
+        if (strcmp(all.all[k].w.id, it->id) == 0)
+            it->signed_by = all.all[k].w.signed_by;
+}
+
 /* Of a command that was cut off: its name and arguments are read from its run. */
 static void about_find(inbox *in, pawl_store *s)
 {
@@ -307,6 +324,8 @@ static void about_find(inbox *in, pawl_store *s)
         const pawl_value *about = NULL;
         asks all;
 
+        if (pawl_value_get(it->spec, "approvers") != NULL)
+            signed_find(mem, s, it);
         if (pawl_value_find(it->spec, "/prompt/known") == NULL || pawl_value_get(it->spec, "about") != NULL)
             continue;
         if (asks_read(s, mem, it->run, &all, NULL) == PAWL_OK)
@@ -375,9 +394,9 @@ const cli_verb verb_inbox = {
              "soonest, then the most harmful, then the oldest. A conversation that waits for\n"
              "its next input is listed only with --all.\n"
              "\n"
-             "--json: {\"more\",\"store\",\"waits\":[{\"about\",\"answer\",\"asked_ms\",\"expires_ms\",\n"
-             "\"id\",\"kind\",\"name\",\"of\",\"options\",\"otherwise\",\"prompt\",\"run\",\"schema\",\n"
-             "\"slot\",\"task\"}]}.\n"
+             "--json: {\"more\",\"store\",\"waits\":[{\"about\",\"answer\",\"approvers\",\"asked_ms\",\n"
+             "\"expires_ms\",\"id\",\"kind\",\"name\",\"of\",\"options\",\"otherwise\",\"prompt\",\n"
+             "\"run\",\"schema\",\"signed_by\",\"slot\",\"task\"}]}.\n"
              "`answer` is the command; `kind` is approval, question, input or signal; `name`\n"
              "is the name of the signal. Members without a value are omitted.",
     .example = "pawl inbox\npawl inbox --json | jq -r '.waits[].run'",

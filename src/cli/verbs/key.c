@@ -137,11 +137,13 @@ static const cli_option options[] = {
 const cli_verb verb_key = {
     .name = "key", .form = "[new|list|trust|distrust [NAME [KEY]]]", .what = "make and trust the keys of approvers", .options = options, .most = 3,
     .acts = true, .run = key_run,
-    .about = "`new [NAME]` makes a key of your own, in ~/.config/pawl/keys, and prints its\n"
+    .about = "A gate with `approvers:` takes only answers that are signed with their keys.\n"
+             "`new [NAME]` makes a key of your own, in ~/.config/pawl/keys, and prints its\n"
              "public line `NAME ed25519:BASE64`; NAME is your user name if it is not given.\n"
              "`list`, the default: your own keys, those that you trust, and those that you\n"
-             "distrust. `trust NAME KEY` takes the key of another person; your own keys need\n"
-             "no trust. `distrust NAME` takes it back; a key instead of a NAME distrusts one\n"
-             "that was never trusted.",
+             "distrust. `trust NAME KEY`: files may name this approver; your own keys need no\n"
+             "trust. `distrust NAME`: signatures of this key do not count on this machine,\n"
+             "neither at an answer nor before a command; a key instead of a NAME distrusts\n"
+             "one that only a file names.",
     .example = "pawl key new alice\npawl key trust bob ed25519:mbtdbvOwR4ryImSjZVUPzMz8uFBNPVfbKzY8aLQsRGk=\npawl key list",
 };

@@ -157,7 +157,8 @@ static void by_whom(log *l, const pawl_value *v)
 
 static void on_answer(log *l, const pawl_value *v)
 {
-    cli_short(&l->what, pawl_value_get(v, "value"), VALUE_COLUMNS);
+    if (!words_signed(&l->what, pawl_value_get(v, "value")))
+        cli_short(&l->what, pawl_value_get(v, "value"), VALUE_COLUMNS);
     by_whom(l, v);
 }
 
@@ -202,7 +203,7 @@ static void nothing(log *l, const pawl_value *v) { (void)l, (void)v; }
 static const struct { const char *name; void (*fn)(log *l, const pawl_value *v); } tasks[] = {
     { "adopt", on_adopt }, { "answer", on_answer }, { "ask", on_ask }, { "call", on_call }, { "cancel", by_whom }, { "doubt", on_unknown },
     { "drop", nothing }, { "end", on_failure }, { "fail", on_failure }, { "receipt", on_receipt }, { "reopen", by_whom },
-    { "signal", on_signal }, { "sleep", on_sleep }, { "spawn", on_call }, { "turn", nothing }, { "unwind", on_unwind },
+    { "sign", on_answer }, { "signal", on_signal }, { "sleep", on_sleep }, { "spawn", on_call }, { "turn", nothing }, { "unwind", on_unwind },
 };
 
 static void on_task(log *l, const pawl_stream_event *ev, const pawl_value *v)

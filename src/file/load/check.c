@@ -586,6 +586,11 @@ static void check_ask(loader *l, const file_node *n)
         for (size_t i = 0; i < n->ask->text.npieces; i++)
             if (n->ask->text.pieces[i].e != NULL)
                 fault_at(l->f, n->ask->at, PAWL_FAULT, "ask", "the gate of a graph is a plain text: put the question in a node before it");
+    if (n->approvers != NULL && (n->kind == KIND_ASK || n->kind == KIND_GRAPH || n->kind == KIND_WAIT))
+        fault_at(l->f, key_at(n, "approvers"), PAWL_FAULT, "misplaced", "`approvers` sign the approval of a node that does something: %s",
+                 n->kind == KIND_GRAPH ? "put a node with `ask` and `approvers` before this graph" : "a question and a wait take any answer");
+    else if (n->approvers != NULL && n->ask == NULL && n->requires == PAWL_MODE_NONE && l->a->root->permissions == NULL)
+        fault_at(l->f, key_at(n, "approvers"), PAWL_FAULT, "misplaced", "nobody is asked at \"%s\", so nobody can sign: add `ask: TEXT`", n->name);
     if (n->kind == KIND_ASK)
         check_question(l, n);
     else if (n->on_no.name != NULL && doc_get(n->d, "ask") == NULL && doc_get(n->d, "requires") == NULL)

@@ -77,6 +77,8 @@ extern const size_t file_key_count;
 void read_next(loader *l, file_node *n, const doc *d, const char *label);
 void read_each(loader *l, file_node *n, const doc *d, const char *label);
 void read_join(loader *l, file_node *n, const doc *d, const char *label);
+/* approver_keys.c: {"need","of":[NAME..]}; NULL: a fault was reported, or no memory. */
+const pawl_value *read_approver_list(loader *l, const doc *d);
 void read_on_no(loader *l, file_node *n, const doc *d, const char *label);
 void read_on_error(loader *l, file_node *n, const doc *d, const char *label);
 

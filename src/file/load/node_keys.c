@@ -538,6 +538,12 @@ static void read_requires(loader *l, file_node *n, const doc *d, const char *lab
         fault_hint(l, d->at, "mode", "`requires` is one of plan, default, acceptEdits, bypassPermissions, and not", word, names, 4);
 }
 
+static void read_approvers(loader *l, file_node *n, const doc *d, const char *label)
+{
+    (void)label;
+    n->approvers = read_approver_list(l, d);
+}
+
 static void read_before(loader *l, file_node *n, const doc *d, const char *label)
 {
     (void)label;
@@ -582,7 +588,8 @@ static const key_row rows[] = {
     { "status", KINDS_PROCESS | KIND_HTTP, read_status }, { "artifact", KINDS_KEEP | KIND_SET, read_artifact },
     { "effect", KINDS_CALL, read_effect }, { "undo", KINDS_CALL, read_undo }, { "retry", KINDS_CALL | KIND_GRAPH, read_retry },
     { "timeout", KINDS_CALL | KIND_ASK | KIND_WAIT, read_timeout }, { "heartbeat", KIND_PLUGIN, read_heartbeat },
-    { "requires", KINDS_NODE, read_requires }, { "interrupt_before", KINDS_ALL, read_before }, { "interrupt_after", KINDS_ALL, read_after },
+    { "requires", KINDS_NODE, read_requires }, { "approvers", KINDS_ALL, read_approvers },
+    { "interrupt_before", KINDS_ALL, read_before }, { "interrupt_after", KINDS_ALL, read_after },
     { "defer", KINDS_ALL, read_defer }, { "description", KINDS_ALL, read_description },
     { "next", KINDS_ALL, read_next }, { "each", KINDS_ALL, read_each }, { "join", KINDS_ALL, read_join }, { "on_no", KINDS_ALL, read_on_no },
     { "on_error", KINDS_FAIL, read_on_error },
@@ -592,7 +599,7 @@ const char *const node_key_names[] = {
     "run", "shell", "set", "ask", "http", "graph", "prompt", "wait", "tool", "with", "agent", "input", "a2a", "args", "stdin", "env", "cwd", "output_bytes",
     "in", "out", "system", "model", "max_tokens", "to", "schema", "options", "default", "of", "text", "lines", "json", "status", "artifact", "effect", "undo",
     "retry", "timeout", "heartbeat", "requires", "interrupt_before", "interrupt_after", "defer", "description", "next", "each", "join",
-    "on_no", "on_error",
+    "on_no", "on_error", "approvers",
 };
 const size_t node_key_count = sizeof node_key_names / sizeof *node_key_names;
 _Static_assert(sizeof node_key_names / sizeof *node_key_names == ROWS, "a key has no row, or no name");

@@ -39,7 +39,7 @@ static const pawl_value *texts(loader *l, const doc *d, const char *key, bool ru
 
 static void read_permissions(loader *l, const doc *d)
 {
-    static const char *const names[] = { "allow", "ask", "deny", "directories", "expires" };
+    static const char *const names[] = { "allow", "ask", "deny", "directories", "expires", "approvers" };
     const pawl_value *out = value_pack(l->mem, NULL, "{}"), *list;
     const doc *one;
     uint32_t ms = 0;
@@ -54,6 +54,8 @@ static void read_permissions(loader *l, const doc *d)
             out = value_with(l->mem, out, names[i], list);
     if ((one = doc_get(d, "expires")) != NULL && key_duration(l, one, "expires", 1, &ms))
         out = value_with(l->mem, out, "expires_ms", value_int(l->mem, ms));
+    if ((one = doc_get(d, "approvers")) != NULL && (list = read_approver_list(l, one)) != NULL)
+        out = value_with(l->mem, out, "approvers", list);
     l->a->permissions = out;
 }
 

@@ -247,7 +247,8 @@ static pawl_code world_ask(void *ctx, const gate_asks *asked, const pawl_value *
     guard *g = ctx;
     pawl_step *s = g->sc->s;
     const pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .prompt = prompt_of(g), .schema = schema_of(g), .about = asked->about,
-                              .otherwise = asked->timeout_ms > 0 ? value_bool(&s->mem, false) : NULL, .timeout_ms = asked->timeout_ms };
+                              .otherwise = asked->timeout_ms > 0 ? value_bool(&s->mem, false) : NULL, .timeout_ms = asked->timeout_ms,
+                              .approvers = asked->approvers };
 
     g->prompt = q.prompt;
     if (q.prompt == NULL || q.schema == NULL || (q.timeout_ms > 0 && q.otherwise == NULL))
@@ -390,6 +391,7 @@ pawl_code guard_enter(guard *g, scope *sc, bool *left)
     g->gate.node = n->name;
     g->gate.tool = n->call != NULL ? guard_tool(n) : NULL;
     g->gate.asks = n->kind != KIND_ASK && n->ask != NULL;
+    g->gate.approvers = n->approvers;
     hash_hex(&sc->s->st->machine_hash, graph);
     g->gate.graph = graph;
     if ((rc = prepare(g)) != PAWL_OK)
