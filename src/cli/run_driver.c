@@ -196,21 +196,11 @@ static int completed(session *s, pawl_state *st)
 
 static void say_detail(const pawl_value *reason)
 {
-    const char *detail = pawl_value_string(pawl_value_find(reason, "/receipt/detail"));
     buf b;
 
-    if (detail == NULL)
-        return;
     buf_init(&b, NULL);
-    while (*detail != '\0') {
-        size_t n = strcspn(detail, "\n");
-
-        buf_text(&b, "    | ");
-        cli_clean(&b, detail, n);
-        buf_char(&b, '\n');
-        detail += n + (detail[n] == '\n');
-    }
-    if (!b.failed)
+    words_lines(&b, pawl_value_string(pawl_value_find(reason, "/receipt/detail")), "    ");
+    if (!b.failed && b.size > 0)
         fwrite(b.data, 1, b.size, stderr);
     buf_free(&b);
 }

@@ -151,7 +151,17 @@ void words_unknown(buf *out, const char *node, const pawl_value *prompt)
     const char *effect = pawl_value_string(pawl_value_get(prompt, "effect")), *known = pawl_value_string(pawl_value_find(prompt, "/known/text"));
     const char *code = pawl_value_string(pawl_value_find(prompt, "/known/code"));
     const size_t tool = effect != NULL && strncmp(effect, "tool-", 5) == 0 ? 5 : 0;
+    const unsigned times = (unsigned)pawl_value_uint(pawl_value_find(prompt, "/known/attempts"));
 
+    if (known != NULL && effect != NULL && strncmp(effect, "undo", effect_size(effect)) == 0) {     /* the inverse of a file's node */
+        buf_text(out, "the ");
+        words_task(out, node != NULL && strncmp(node, "undo of ", 8) == 0 ? node : "undo of a completed step", true);
+        buf_text(out, " failed");
+        buf_fmt(out, times > 1 ? " %u times (" : " (", times);
+        words_fit(out, known, strlen(known), KNOWN_COLUMNS);
+        buf_char(out, ')');
+        return;
+    }
     if (node != NULL && *node != '\0' && !words_own(node))
         words_task(out, node, true);
     else if (effect != NULL)
@@ -164,6 +174,19 @@ void words_unknown(buf *out, const char *node, const pawl_value *prompt)
     buf_text(out, " (");
     words_fit(out, known, strlen(known), KNOWN_COLUMNS);
     buf_char(out, ')');
+}
+
+void words_lines(buf *out, const char *text, const char *indent)
+{
+    while (text != NULL && *text != '\0') {
+        const size_t n = strcspn(text, "\n");
+
+        buf_text(out, indent);
+        buf_text(out, "| ");
+        cli_clean(out, text, n);
+        buf_char(out, '\n');
+        text += n + (text[n] == '\n');
+    }
 }
 
 void words_failure(buf *out, const pawl_value *failure)

@@ -24,6 +24,7 @@ void words_command(buf *out, const pawl_value *spec);
 /* "sum had begun, and its outcome is unknown (the line went dead)": for a command that was cut off (E5), named by its node, else by its effect.
  * `prompt`: of the wait that asks for the outcome. */
 void words_unknown(buf *out, const char *node, const pawl_value *prompt);
+void words_lines(buf *out, const char *text, const char *indent);      /* each line of `text` (NULL: none) after the indent and "| " */
 /* The reason of a failure, from {"code","text",...}. */
 void words_failure(buf *out, const pawl_value *failure);
 /* The values that a schema accepts: "a whole number from 1 to 10"; nothing if there is little to say. */

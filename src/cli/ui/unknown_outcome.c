@@ -18,6 +18,7 @@ void doubt_say(const pawl_wait *w, const char *run, bool only, buf *b)
     buf_text(b, "    ");
     words_unknown(b, tool != NULL ? tool : w->node, w->prompt);
     buf_text(b, ": find out, and answer\n");
+    words_lines(b, pawl_value_string(pawl_value_find(w->prompt, "/known/detail")), "    ");
     buf_fmt(b, "    it is done:  pawl answer %s%s%s done      (done:TEXT with what it printed)\n", run, gap, slot);
     buf_fmt(b, "    it failed:   pawl answer %s%s%s failed:WHY\n", run, gap, slot);
     buf_fmt(b, "    begin again: pawl answer %s%s%s again\n", run, gap, slot);

@@ -600,7 +600,7 @@ static void on_cancel(view *v, const pawl_item_change *c, const pawl_value *json
 static void on_unwind(view *v, const pawl_item_change *c, const pawl_value *json)
 {
     (void)c, (void)json;
-    note_add(v, NOTE_UNDO, text_copied(v, "completed steps are undone"), text_copied(v, ""), -1);
+    note_add(v, NOTE_UNDO, text_copied(v, "the completed steps, last one first"), text_copied(v, ""), -1);
 }
 
 /* ---- an agent's messages and tool calls ------------------------------------------------------------------------ */

@@ -251,6 +251,7 @@ static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_
         buf_word(out, "  ");
         words_unknown(out, pawl_value_string(pawl_value_find(it->spec, "/about/tool")), prompt);
         buf_word(out, ": find out, and answer done, done:TEXT, failed:WHY or again\n");
+        words_lines(out, pawl_value_string(pawl_value_find(prompt, "/known/detail")), "  ");
     } else if (prompt != NULL) {
         buf_word(out, "  ");
         if (text != NULL)
@@ -287,6 +288,19 @@ static bool people_out(const inbox *in, int64_t now_ms)
 
 /* ---- the verb ------------------------------------------------------------------------------------------- */
 
+/* An inverse is shown as the command that undoes, with the node whose command it undoes. */
+static const pawl_value *command_shown(arena *mem, const char *task, const pawl_value *args)
+{
+    const pawl_value *undo = pawl_value_find(args, "/args/undo");
+    const char *id = pawl_value_string(pawl_value_get(args, "id")), *dot = id != NULL ? strchr(id, '.') : NULL;
+    char tool[128];
+
+    if (strcmp(task, "@undo") != 0 || undo == NULL || dot == NULL)
+        return value_pack(mem, NULL, "{s:v,s:s}", "input", args, "tool", task);
+    snprintf(tool, sizeof tool, "undo of %.*s", (int)strcspn(dot + 1, "."), dot + 1);
+    return value_pack(mem, NULL, "{s:v,s:s}", "input", undo, "tool", tool);
+}
+
 /* The command of a node that was cut off, as its run stored it: its id is that of the wait. NULL: pruned, or no memory. */
 static const pawl_value *cut_off_command(arena *mem, pawl_store *s, const inbox_question *it)
 {
@@ -297,8 +311,7 @@ static const pawl_value *cut_off_command(arena *mem, pawl_store *s, const inbox_
 
     while (r != NULL && about == NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK)
         if (ev.live == 0 && ev.id != NULL && ev.json != NULL && strcmp(ev.name, "call") == 0 && strcmp(ev.id, it->id) == 0)
-            about = value_pack(mem, NULL, "{s:v,s:s}", "input", pawl_value_get(value_parse(mem, ev.json, strlen(ev.json), "a call", NULL), "args"),
-                               "tool", it->task);
+            about = command_shown(mem, it->task, pawl_value_get(value_parse(mem, ev.json, strlen(ev.json), "a call", NULL), "args"));
     pawl_stream_close(r);
     return about;
 }

@@ -186,7 +186,7 @@ static void on_unwind(log *l, const pawl_value *v)
 {
     const char *status = pawl_value_string(pawl_value_get(v, "status"));
 
-    buf_fmt(&l->what, "completed steps are undone, then the run is %s", status != NULL ? status : "over");
+    buf_fmt(&l->what, "the completed steps will be undone, then the run is %s", status != NULL ? status : "over");
 }
 
 static void on_adopt(log *l, const pawl_value *v)
