@@ -182,9 +182,16 @@ PAWL_API pawl_step *pawl_engine_step(pawl_engine *e);
 
 /* ---- watching, admission, clock, secrets ----------------------------------------------------------------------------------- */
 
-/* Called with every entry and task record once it is stored, on the driving thread; `st` is the state after the commit. Both are lent. */
+/* Called with every entry and task record once it is stored, on the driving thread; `st` is the state after the commit. Both are lent. An entry of kind
+ * PAWL_EV_UPDATE by "@engine" only names a snapshot. */
 typedef void pawl_watch_fn(void *ctx, const pawl_state *st, const pawl_entry *entry);
 PAWL_API void pawl_engine_watch(pawl_engine *e, pawl_watch_fn *fn, void *ctx);
+
+/* Called on the driving thread, once for each run, with a code and one line, lent, when a snapshot is not used and the journal is folded instead (K11).
+ * PAWL_GONE: no entry names it, as in stores of older versions; PAWL_CORRUPT: it is not the stored one. pawl_engine_refolds counts each time. */
+typedef void pawl_notice_fn(void *ctx, const char *run, pawl_code code, const char *text);
+PAWL_API void pawl_engine_notice(pawl_engine *e, pawl_notice_fn *fn, void *ctx);
+PAWL_API uint64_t pawl_engine_refolds(const pawl_engine *e);
 
 /* Called by pawl_work for each run that it claims, before it drives it; updates of reserved channels (@mode) are taken before. Below 0, with a reason:
  * the run is parked with it, until pawl_run. */

@@ -30,6 +30,7 @@
  *   K5    pawl_verify accepts the journal
  *   K6    the state that is loaded from a snapshot equals the one that is folded from the base, with joins, undo notes and open commands
  *   K8    what is stored can be folded, and stays
+ *   K11   a snapshot fits the entry that names it: no run is folded from its base although it has one
  *   G2    status and channels (as canonical JSON) are at the end those of the run without faults
  *   S2    only the newest holder writes, no run is claimed while another's lease is valid, and no handler begins unless its worker holds the run
  *   S6    what the store says of a run agrees with its journal

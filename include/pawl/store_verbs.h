@@ -89,7 +89,8 @@ typedef struct pawl_append {    /* to one run: stored whole or not at all */
     size_t nwaits;
     const uint64_t *taken;      /* numbers of the deliveries that these lines take or ignore; they leave the mailbox */
     size_t ntaken;
-    pawl_bytes snapshot;        /* the state after these lines, the last of which is an entry; {0}: none. It replaces the one before */
+    pawl_bytes snapshot;        /* the state after these lines but the last `nafter`, at an entry; {0}: none. It replaces the one before */
+    size_t nafter;              /* lines that come after the snapshot: the one that names it (K11) */
     const pawl_blob *blobs;
     size_t nblobs;
     const struct pawl_mark *marks;      /* attempts that begin once these lines are stored, and are counted with them; id and first_ms are set */
@@ -191,28 +192,27 @@ typedef struct pawl_store_verbs {
      * another one under that id PAWL_CONFLICT. When the run exists with the same base, `with` acts as claim, append and deliver do, all
      * in one transaction: PAWL_HELD when another owner has the lease, PAWL_FENCED when it has another fence than with->fence. */
     pawl_code (*create)(pawl_store *s, pawl_bytes base, pawl_beginning *with, pawl_err *err);
-    /* Claim each run for `ttl_ms`. PAWL_OK: its head, with a fresh fence and the newest seq. PAWL_HELD: another owner has the lease,
-     * the head says who and until when; an owner may claim its own run again. PAWL_GONE: no such run. */
+    /* Claim each run for `ttl_ms`. PAWL_OK: its head, with a fresh fence and the newest seq. PAWL_HELD: another owner has the lease, the head says who
+     * and until when; an owner may claim its own run again. PAWL_GONE: no such run. */
     pawl_code (*claim)(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err);
     pawl_code (*renew)(pawl_store *s, int64_t ttl_ms, pawl_hold *all, size_t n, pawl_err *err);     /* PAWL_FENCED */
     pawl_code (*release)(pawl_store *s, pawl_hold *all, size_t n, pawl_err *err);   /* PAWL_FENCED */
-    /* Append to many runs, durable together; each has its rc: PAWL_OK; PAWL_FENCED; PAWL_CONFLICT: seq is not the newest. The newest
-     * entry again with the same bytes is success. A refused append changes nothing and does not affect the others. Returns PAWL_OK
-     * when all with rc PAWL_OK are durable; else none is, and err says why. */
+    /* Append to many runs, durable together; each has its rc: PAWL_OK; PAWL_FENCED; PAWL_CONFLICT: seq is not the newest. The newest entry again with the
+     * same bytes is success. A refused append changes nothing and does not affect the others. Returns PAWL_OK when all with rc PAWL_OK are durable; else
+     * none is, and err says why. */
     pawl_code (*append)(pawl_store *s, pawl_append *all, size_t n, pawl_err *err);
     /* Durable together: count an attempt (E13), store when the next is due (E7), or subtract one that never began. PAWL_INVALID: before 1970. */
     pawl_code (*mark)(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err);
     pawl_code (*marks)(pawl_store *s, const char *run, pawl_mark_fn *fn, void *ctx, pawl_err *err);
 
-    /* Without a lease (E16). Durable on return. PAWL_OK also when that id was delivered before with the same bytes, taken or not;
-     * PAWL_CONFLICT with other bytes, and for an answer to a wait that is closed or answered: err has the first answer.
-     * PAWL_INVALID: no such wait was opened, or its schema or options refuse the value. PAWL_DENIED: it names
-     * approvers, and none has signed this answer (P11). PAWL_GONE: no such run. PAWL_LIMIT: the mailbox is full. */
+    /* Without a lease (E16). Durable on return. PAWL_OK also when that id was delivered before with the same bytes, taken or not; PAWL_CONFLICT with other
+     * bytes, and for an answer to a wait that is closed or answered: err has the first answer. PAWL_INVALID: no such wait was opened, or its schema or options
+     * refuse the value. PAWL_DENIED: it names approvers, and none has signed this answer (P11). PAWL_GONE: no such run. PAWL_LIMIT: the mailbox is full. */
     pawl_code (*deliver)(pawl_store *s, const char *run, pawl_delivery *d, pawl_err *err);
     pawl_code (*deliveries)(pawl_store *s, const char *run, pawl_delivery_fn *fn, void *ctx, pawl_err *err);     /* the mailbox, in order */
 
-    /* What loads a run: base, snapshot if there is one, then all after it. A snapshot that is damaged is left out: then all after the
-     * base (K11). PAWL_GONE: no such run. */
+    /* What loads a run: base, snapshot if there is one, then all after it; a damaged snapshot is left out, and one that the first line after it does
+     * not name must not be used (K11). PAWL_GONE: no such run. */
     pawl_code (*load)(pawl_store *s, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err);
     /* The snapshot alone. PAWL_CORRUPT: it does not fit its digest or its entry, or cannot be read; PAWL_GONE: there is none, or no run. */
     pawl_code (*snapshot)(pawl_store *s, const char *run, pawl_line_fn *fn, void *ctx, pawl_err *err);

@@ -201,6 +201,19 @@ static void notify_watch(void *ctx, const pawl_state *st, const pawl_entry *entr
         s->watch(s->watch_ctx, st, entry);
 }
 
+/* A snapshot that no entry names is no news in a store of an older version; one that is not the stored one is. */
+void session_notice(void *ctx, const char *run, pawl_code code, const char *text)
+{
+    session *s = ctx;
+
+    if (s->noticed && strcmp(run, s->run) == 0)
+        return;
+    s->noticed = s->noticed || strcmp(run, s->run) == 0;
+    if (code == PAWL_CORRUPT)
+        app_note(s->caller, "%s: %s; the journal is read instead, and `pawl replay %s --verify` checks it", run, text, run);
+    logging_say(&s->log, code == PAWL_CORRUPT ? LOG_ERROR : LOG_WARN, run, code == PAWL_CORRUPT ? "snapshot-forged" : "snapshot-unnamed", text);
+}
+
 void session_watch(session *s, pawl_watch_fn *fn, void *ctx)
 {
     s->watch = fn;
@@ -222,6 +235,7 @@ pawl_code session_open(session *s, pawl_store *store, pawl_err *err)
         return err->code;
     if (s->log.level != LOG_OFF)
         pawl_engine_watch(s->engine, notify_watch, s);
+    pawl_engine_notice(s->engine, session_notice, s);
     pawl_engine_secret(s->engine, given_secret, NULL);
     if (anchor_open(s->caller, &s->anchor, err) != PAWL_OK ||
         (s->anchor != NULL && pawl_engine_anchor(s->engine, anchor_keep, s->anchor, err) != PAWL_OK))

@@ -51,6 +51,7 @@ typedef struct session {
     logging log;
     pawl_watch_fn *watch;       /* a further watch; see session_watch */
     void *watch_ctx;
+    bool noticed;               /* it was said that the snapshot of `run` does not fit */
     char run[RUN_ID_BYTES];     /* "": none yet */
 } session;
 
@@ -110,6 +111,8 @@ pawl_code session_each_agent(session *s, pawl_code (*fn)(session *s, const agent
 
 /* Like pawl_engine_watch, which the log uses already. */
 void session_watch(session *s, pawl_watch_fn *fn, void *ctx);
+/* Logs that the snapshot of `run` is not used, once for the session's run (pawl_notice_fn). */
+void session_notice(void *s, const char *run, pawl_code code, const char *text);
 pawl_engine *session_engine(session *s);
 pawl_store *session_store(session *s);              /* that of the engine */
 const pawl_machine *session_machine(const session *s);

@@ -187,6 +187,8 @@ static session *session_in(cli_call *c, pawl_store *store, const char *run, bool
     run = s->run;
     if (rc == PAWL_OK) {
         *code = take_run(s, store, now.st, file);
+        if (*code == EXIT_DONE && now.unfit.code != PAWL_OK)
+            session_notice(s, s->run, now.unfit.code, now.unfit.text);
         if (*code == EXIT_DONE && top)          /* else its state may not be needed */
             run_look_by(s->engine, s->run, &seen);
     } else if (rc == PAWL_CORRUPT) {    /* the store is damaged, not the file */

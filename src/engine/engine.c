@@ -215,6 +215,16 @@ void pawl_engine_settings(pawl_engine *e, pawl_settings_fn *fn, void *ctx)
     e->settings_ctx = ctx;
 }
 
+void pawl_engine_notice(pawl_engine *e, pawl_notice_fn *fn, void *ctx)
+{
+    if (e == NULL)
+        return;
+    e->notice = fn;
+    e->notice_ctx = ctx;
+}
+
+uint64_t pawl_engine_refolds(const pawl_engine *e) { return e == NULL ? 0 : e->refolds; }
+
 void pawl_engine_watch(pawl_engine *e, pawl_watch_fn *fn, void *ctx)
 {
     if (e == NULL)

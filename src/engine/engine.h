@@ -64,6 +64,9 @@ struct pawl_engine {
     pawl_anchor_fn *anchor;     /* NULL: heads are not anchored (run/anchor.c) */
     void *anchor_ctx;
     const char *anchor_store;   /* the id of the store, lent by it */
+    pawl_notice_fn *notice;
+    void *notice_ctx;
+    uint64_t refolds;           /* how often a snapshot did not fit, and the journal was folded */
     buf text;                   /* the result of pawl_run_get() */
     char owner[OWNER_BYTES];
     int64_t ttl_ms;

@@ -3,6 +3,7 @@
  * Called by the program and the host, on the thread of the store's handle; no lock, nothing is written. If the snapshot cannot be used, the whole
  * journal is folded instead. */
 #include "history/current_state.h"
+#include "kernel/journal/codec.h"
 #include "kernel/state.h"
 
 static bool see_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
@@ -39,11 +40,10 @@ static pawl_code blob_read(void *ctx, const char *digest, pawl_bytes *bytes, paw
     return now->blobs.loader.blob(now->blobs.loader.ctx, digest, bytes, err);
 }
 
-static pawl_code tail_apply(pawl_state *st, const buf *tail, pawl_err *err)
+static pawl_code tail_apply(pawl_state *st, const buf *tail, pawl_step *step, pawl_err *err)
 {
     const char *at = tail->data, *end = tail->size > 0 ? at + tail->size : at;
-    pawl_step *step = pawl_step_new(NULL);
-    pawl_code rc = step == NULL ? fail(err, PAWL_NOMEM, "no memory to load a run") : PAWL_OK;
+    pawl_code rc = PAWL_OK;
 
     while (rc == PAWL_OK && at < end) {
         const char *nl = memchr(at, '\n', (size_t)(end - at));
@@ -53,18 +53,23 @@ static pawl_code tail_apply(pawl_state *st, const buf *tail, pawl_err *err)
             rc = pawl_apply(st, e, err);
         at = nl + 1;
     }
-    pawl_step_free(step);
     return rc;
 }
 
 static pawl_code lines_load(current_state *now, const run_seen *l, pawl_err *err)
 {
     const pawl_loader loader = { .entry = entry_load, .blob = blob_read, .ctx = now };
-    pawl_code rc = pawl_state_load((pawl_bytes){ l->base.data, l->base.size }, (pawl_bytes){ l->snapshot.data, l->snapshot.size }, &loader, NULL, &now->st,
-                                   err);
+    const pawl_bytes snapshot = { l->snapshot.data, l->snapshot.size };
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_code rc = step == NULL ? fail(err, PAWL_NOMEM, "no memory to load a run") : PAWL_OK;
 
     if (rc == PAWL_OK)
-        rc = tail_apply(now->st, &l->lines, err);
+        rc = snapshot_fits((pawl_bytes){ l->lines.data, l->lines.size }, snapshot, step, err);
+    if (rc == PAWL_OK)
+        rc = pawl_state_load((pawl_bytes){ l->base.data, l->base.size }, snapshot, &loader, NULL, &now->st, err);
+    if (rc == PAWL_OK)
+        rc = tail_apply(now->st, &l->lines, step, err);
+    pawl_step_free(step);
     if (rc != PAWL_OK) {
         pawl_state_free(now->st);
         now->st = NULL;
@@ -101,7 +106,9 @@ pawl_code current_state_seen(current_state *now, pawl_store *s, const char *run,
         rc = fail(&why, PAWL_NOMEM, "%s: no memory to load it", run);
     if (rc == PAWL_OK && (rc = lines_load(now, l, &why)) == PAWL_OK)
         return rc;
-    if (rc == PAWL_CORRUPT && l->base.size > 0) {       /* also without a snapshot: its error is that of a fold */
+    if ((rc == PAWL_CORRUPT || (rc == PAWL_GONE && l->snapshot.size > 0)) && l->base.size > 0) {    /* also without a snapshot: its error is that of a fold */
+        if (l->snapshot.size > 0)
+            now->unfit = why;
         why = (pawl_err){ PAWL_OK, "" };
         rc = pawl_history_state(s, run, 0, &now->st, &why);
     }

@@ -16,6 +16,7 @@
 
 typedef struct current_state {
     pawl_state *st;             /* NULL: it could not be loaded */
+    pawl_err unfit;             /* why the snapshot was not used, and the whole journal was folded; code PAWL_OK: it was, or there is none */
     blobs_of blobs;
     entry_page entries;
 } current_state;

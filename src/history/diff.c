@@ -7,6 +7,7 @@
 #include "history/history.h"
 #include "kernel/channel.h"
 #include "kernel/item.h"
+#include "kernel/journal/codec.h"
 #include "kernel/state.h"
 
 #include <stdio.h>
@@ -178,6 +179,10 @@ static pawl_code lines_tell(parting *p, story *st, pawl_bytes lines, uint64_t se
         rc = pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, p->step, &e, err);
         if (rc == PAWL_OK && e->erased)
             rc = fail(err, PAWL_GONE, "%s: the body of entry %llu is erased", st->run, (unsigned long long)e->seq);
+        if (rc == PAWL_OK && entry_names_snapshot(e)) {     /* when a snapshot was made is no part of what happened */
+            seq++;
+            continue;
+        }
         for (const item *it = rc == PAWL_OK ? e->items : NULL; it != NULL && rc == PAWL_OK; it = it->next)
             if ((rc = fact_add(p, st, e, it, seq + 1)) != PAWL_OK)
                 fail(err, rc, "%s: no memory for its history", st->run);

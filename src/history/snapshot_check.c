@@ -1,8 +1,10 @@
 /* snapshot_check.c - checks that the snapshot of a run agrees with its journal (K6, K11).
  *
  * Owns nothing between calls. Called by pawl_history_verify, on the thread that uses the store's handle. The snapshot is loaded as an engine loads it,
- * the journal is folded up to the same entry, and both states are written out completely: the bytes must be equal. */
+ * the journal is folded up to the same entry, and both states are written out completely: the bytes must be equal. An entry that names a snapshot must name
+ * this one. */
 #include "history/history.h"
+#include "kernel/journal/codec.h"
 #include "kernel/journal/replay.h"
 
 typedef struct entry_finder {       /* finds entries in the text of a journal; they are usually requested in order */
@@ -60,19 +62,76 @@ static bool keep_snapshot(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_byt
     return false;
 }
 
+/* Finds the first member that is not the same in both. An object is looked into down to the values of single channels. */
+static void difference_find(const pawl_value *is, const pawl_value *due, int depth, buf *path)
+{
+    pawl_iter it = pawl_iter_of(due);
+    const pawl_value *key, *v, *other;
+    const char *name = NULL;
+
+    if (depth == 0 || pawl_value_type(is) != PAWL_TYPE_OBJECT || pawl_value_type(due) != PAWL_TYPE_OBJECT)
+        return;
+    while (name == NULL && (v = pawl_iter_next(&it, &key)) != NULL)
+        if (!pawl_value_equal(v, pawl_value_get(is, pawl_value_string(key))))
+            name = pawl_value_string(key);
+    it = pawl_iter_of(is);
+    while (name == NULL && (v = pawl_iter_next(&it, &key)) != NULL)
+        if (pawl_value_get(due, pawl_value_string(key)) == NULL)
+            name = pawl_value_string(key);
+    if (name == NULL)
+        return;
+    v = pawl_value_get(due, name);
+    other = pawl_value_get(is, name);
+    buf_fmt(path, "%s%.64s", path->size > 0 ? "/" : "", name);
+    if (v != NULL && other != NULL)
+        difference_find(other, v, depth - 1, path);
+}
+
+/* "fold/values/target": where the states differ; no value, which may be anything. */
+static void difference_name(pawl_bytes is, pawl_bytes due, buf *path)
+{
+    arena mem;
+
+    arena_init(&mem, NULL, due.size);
+    difference_find(value_read(&mem, is.data, is.size, "a state", NULL), value_read(&mem, due.data, due.size, "a state", NULL), 3, path);
+    arena_free(&mem);
+    buf_char(path, '\0');
+}
+
 /* Both states in the form of a pruned journal's base: complete, in one order. */
-static pawl_code states_same(pawl_state *a, pawl_state *b, bool *same, pawl_err *err)
+static pawl_code states_compare(const char *run, uint64_t seq, pawl_state *a, pawl_state *b, pawl_err *err)
 {
     pawl_step *one = pawl_step_new(NULL), *other = pawl_step_new(NULL);
     pawl_bytes is = {0}, due = {0};
     pawl_code rc = one == NULL || other == NULL ? fail(err, PAWL_NOMEM, "no memory for a snapshot") : PAWL_OK;
+    buf where;
 
+    buf_init(&where, NULL);
     if (rc == PAWL_OK && (rc = pawl_state_prune(a, one, &is, err)) == PAWL_OK)
         rc = pawl_state_prune(b, other, &due, err);
-    *same = rc == PAWL_OK && is.size == due.size && memcmp(is.data, due.data, is.size) == 0;
+    if (rc == PAWL_OK && (is.size != due.size || memcmp(is.data, due.data, is.size) != 0)) {
+        difference_name(is, due, &where);
+        rc = fail(err, PAWL_CORRUPT, "%s: its snapshot of entry %llu is another state than the journal gives: %s differs", run, (unsigned long long)seq,
+                  where.size > 1 && !where.failed ? where.data : "a byte");
+    }
+    buf_free(&where);
     pawl_step_free(one);
     pawl_step_free(other);
     return rc;
+}
+
+/* Whether the entry after it names it. One without a name is never used, and so does no harm. */
+static pawl_code name_check(entry_finder *f, const char *run, const read_snapshot *r, pawl_err *err)
+{
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_bytes entry = {0}, records = {0};
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = step == NULL ? fail(&why, PAWL_NOMEM, "no memory for a snapshot") : PAWL_OK;
+
+    if (rc == PAWL_OK && entry_find(f, r->seq + 1, &entry, &records, NULL) == PAWL_OK)      /* both end with a newline there */
+        rc = snapshot_fits(records.size > 0 ? records : (pawl_bytes){ entry.data, entry.size + 1 }, (pawl_bytes){ r->bytes.data, r->bytes.size }, step, &why);
+    pawl_step_free(step);
+    return rc == PAWL_OK || rc == PAWL_GONE ? PAWL_OK : fail(err, rc, "%s: entry %llu: %s", run, (unsigned long long)r->seq, why.text);
 }
 
 static bool of_the_machine(pawl_code rc) { return rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_TRANSIENT; }
@@ -83,20 +142,21 @@ static pawl_code snapshot_compare(entry_finder *f, const char *run, const read_s
     const pawl_bytes base = { f->journal.data, f->first - 1 };
     pawl_state *loaded = NULL, *folded = NULL;
     pawl_err why = { PAWL_OK, "" };
-    bool same = false;
+    bool loads;
     pawl_code rc = journal_fold(f->journal, r->seq, &f->blobs->loader, NULL, &folded, &why);
 
     if (rc == PAWL_OK)
         rc = pawl_state_load(base, (pawl_bytes){ r->bytes.data, r->bytes.size }, &loader, NULL, &loaded, &why);
+    loads = rc == PAWL_OK;
+    if (loads)
+        rc = states_compare(run, r->seq, loaded, folded, &why);
     if (rc == PAWL_OK)
-        rc = states_same(loaded, folded, &same, &why);
+        rc = name_check(f, run, r, &why);
     pawl_state_free(loaded);
     pawl_state_free(folded);
-    if (of_the_machine(rc))
-        return fail(err, rc, "%s", why.text);
-    if (rc != PAWL_OK)
-        return fail(err, PAWL_CORRUPT, "%s: its snapshot of entry %llu cannot be read: %s", run, (unsigned long long)r->seq, why.text);
-    return same ? PAWL_OK : fail(err, PAWL_CORRUPT, "%s: its snapshot of entry %llu is another state than the journal gives", run, (unsigned long long)r->seq);
+    if (rc == PAWL_OK || loads || of_the_machine(rc))
+        return rc == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
+    return fail(err, PAWL_CORRUPT, "%s: its snapshot of entry %llu cannot be read: %s", run, (unsigned long long)r->seq, why.text);
 }
 
 pawl_code snapshot_check(pawl_store *s, const char *run, pawl_bytes journal, uint64_t base_seq, uint64_t *seq, pawl_err *err)

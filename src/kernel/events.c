@@ -465,6 +465,24 @@ static pawl_code take_signal(pawl_step *s, pawl_err *err)
 
 /* ---- the rest ----------------------------------------------------------------------------------------- */
 
+/* The machine is not called: nothing has happened to it. Only the snapshot that this state has made is named, so nobody outside can name one (K11). */
+static pawl_code take_naming(pawl_step *s, pawl_err *err)
+{
+    const char *digest = pawl_value_string(pawl_value_get(pawl_value_get(s->value, SNAPSHOT_MEMBER), "digest"));
+    char hex[HASH_HEX + 1];
+    item *it;
+
+    hash_hex(&s->st->snapshot, hex);
+    if (digest == NULL || strcmp(digest, hex) != 0 || s->ev->name != NULL)
+        return refuse(s, err, "\"" SNAPSHOT_MEMBER "\" names the snapshot that the engine has just made, and is no channel");
+    if ((it = step_item(s, ITEM_UPDATE)) == NULL)
+        return PAWL_NOMEM;
+    it->value = s->value;
+    it->more = event_members(s, s->ev->by, true);
+    s->whole = s->skips_machine = true;     /* an entry also in an open superstep: a task record is in the chain only when that is closed */
+    return it->more == NULL ? PAWL_NOMEM : step_add(s, it, err);
+}
+
 static pawl_code take_update(pawl_step *s, pawl_err *err)
 {
     item *it;
@@ -472,6 +490,8 @@ static pawl_code take_update(pawl_step *s, pawl_err *err)
 
     if (pawl_value_type(s->value) != PAWL_TYPE_OBJECT)
         return refuse(s, err, "its value is an object of channels");
+    if (pawl_value_get(s->value, SNAPSHOT_MEMBER) != NULL)
+        return take_naming(s, err);
     if (s->ev->name != NULL)
         return PAWL_OK;             /* an update in the name of a node: the graph handles it */
     if ((it = step_item(s, ITEM_UPDATE)) == NULL)

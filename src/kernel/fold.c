@@ -31,11 +31,27 @@ static pawl_code fold_start(pawl_state *st, const pawl_entry *e, const item *it,
     return put_writes(st, &st->root, it->value, false, err);
 }
 
+/* The name of the snapshot of the entry before: it stands in the chain, and changes nothing (K11). */
+static pawl_code fold_naming(const pawl_state *st, const item *it, pawl_err *err)
+{
+    const pawl_value *name = pawl_value_get(it->value, SNAPSHOT_MEMBER);
+    const char *hex = pawl_value_string(pawl_value_get(name, "digest"));
+    hash h;
+
+    if (hex == NULL || !hash_unhex(hex, strlen(hex), &h) || pawl_value_size(it->value) != 1 || pawl_value_size(name) != 2 ||
+        (!st->only && pawl_value_uint(pawl_value_get(name, "seq")) != st->seq))
+        return corrupt(err, it, "the name of a snapshot is {\"digest\",\"seq\"}, of the entry before");
+    return PAWL_OK;
+}
+
 static pawl_code fold_update(pawl_state *st, const item *it, pawl_err *err)
 {
     const pawl_value *v = it->value;
-    pawl_code rc = budget_update(st, &v, err);
+    pawl_code rc;
 
+    if (pawl_value_get(v, SNAPSHOT_MEMBER) != NULL)
+        return fold_naming(st, it, err);
+    rc = budget_update(st, &v, err);
     if (rc != PAWL_OK || (v != it->value && pawl_value_size(v) == 0))
         return rc;
     if (!st->root.open)

@@ -16,6 +16,8 @@ enum {
     FORMAT = 1
 };
 
+#define SNAPSHOT_MEMBER "@snapshot"     /* of an update: {"digest","seq"} of the snapshot of the entry before (K11) */
+
 const char *item_name(unsigned kind);
 int item_kind_of(const char *name, size_t size);    /* -1: none */
 /* The id of a child run: RUN.sub-SAID, with '-' for characters that an id must not have. `n`: bytes of the id of `run`. Too long: RUN is

@@ -60,6 +60,7 @@ struct pawl_state {
     const pawl_value *reason;
     size_t reason_bytes;
     size_t snapshot_bytes;
+    hash snapshot;              /* of the snapshot that this state made last, the only one that it lets be named (K11); zero: none */
     list *pending;              /* updates that arrived in the open superstep; its close merges them */
     list *undo;                 /* notes for compensation: [KEY,ID,{"args","effect","refs"},RECEIPT] */
     struct undo_order *undo_order;      /* of these notes (compensation.c); NULL: not made. No part of the state: follows from `undo` */

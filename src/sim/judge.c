@@ -31,6 +31,7 @@ void sim_run_audit(world *w, sim_run *y)
     differ = states_differ(st, y->st);
     sim_holds(w, PROMISE_K6, differ == NULL, y, NULL, "%s: loaded from its snapshot at entry %llu %s differ from what is folded", y->id,
               (unsigned long long)pawl_state_seq(st), differ != NULL ? differ : "");
+    sim_holds(w, PROMISE_K11, pawl_engine_refolds(w->auditor) == 0, y, NULL, "%s: its snapshot is not the one that the journal names", y->id);
 }
 
 /* At every entry: a snapshot of it gives the folded state. */

@@ -26,6 +26,7 @@
     X(K5, "K5", "the journal stands up to pawl_verify") \
     X(K6, "K6", "a state that is loaded from a snapshot is the one that is folded from the base, open commands, joins and undo notes included") \
     X(K8, "K8", "what is stored can be folded") \
+    X(K11, "K11", "a snapshot that an engine stored fits the entry that names it, so that no run is folded from its base again") \
     X(G2, "G2", "a run ends as it does undisturbed") \
     X(S2_WRITE, "S2", "nothing is written but by the newest holder") \
     X(S2_CLAIM, "S2", "no run is claimed while somebody else's lease on it is valid") \

@@ -68,7 +68,7 @@ static bool entry_is(pawl_bytes line, uint64_t seq)
 
 static pawl_code lines_check(const pawl_append *a, uint64_t *entries, pawl_err *err)
 {
-    bool entry = false;
+    bool entry = false, whole = false;
 
     *entries = 0;
     for (size_t i = 0; i < a->nlines; i++) {
@@ -82,9 +82,10 @@ static pawl_code lines_check(const pawl_append *a, uint64_t *entries, pawl_err *
         if (entry && !entry_is(line, a->seq + ++*entries))
             return fail(err, PAWL_INVALID, "%s: line %zu is neither a record nor entry %llu", a->run, i,
                         (unsigned long long)(a->seq + *entries));
+        whole = i + 1 + a->nafter == a->nlines ? entry : whole;
     }
-    if (a->snapshot.size > 0 && (!entry || a->snapshot.data == NULL || memchr(a->snapshot.data, '\n', a->snapshot.size) != NULL))
-        return fail(err, PAWL_INVALID, "%s: a snapshot is one line, and comes with lines of which the last is an entry", a->run);
+    if (a->snapshot.size > 0 && (!whole || a->snapshot.data == NULL || memchr(a->snapshot.data, '\n', a->snapshot.size) != NULL))
+        return fail(err, PAWL_INVALID, "%s: a snapshot is one line, and comes with the entry that it is of", a->run);
     return PAWL_OK;
 }
 

@@ -431,12 +431,15 @@ static void project_item(projection *p, line_walk *w, const item *it)
         break;
     case ITEM_START:
     case ITEM_INPUT:
-    case ITEM_UPDATE:
     case ITEM_SIGNAL:
     case ITEM_CANCEL:
     case ITEM_ADOPT:
     case ITEM_TURN:
     case ITEM_UNWIND:  run_changes(p, item_name(it->kind)); break;
+    case ITEM_UPDATE:
+        if (!snapshot_is_name(it))
+            run_changes(p, item_name(it->kind));
+        break;
     case ITEM_RECORDS:
     case ITEM_KINDS:   break;
     }

@@ -3,6 +3,7 @@
  * Owns pawl_stream. Called by readers (host, cli, items_reader.c), on the reader's own thread; pawl_stream_stop() on any. The ring's lock protects the
  * reader's link in it, the engine's lock a store that is not lent; neither is taken under the other. Invariant: everything before w.at was returned or
  * skipped, so no durable event comes twice. */
+#include "kernel/journal/codec.h"
 #include "kernel/names.h"
 #include "stream/stream.h"
 #include "effect/effect.h"
@@ -380,28 +381,39 @@ const char *pawl_stream_cursor(pawl_stream *r)
 
 /* ---- opened ------------------------------------------------------------------------------------------------------- */
 
-typedef struct begun { buf base, snapshot; uint64_t base_seq, snapshot_seq, before; } begun;
+typedef struct begun { buf base, snapshot, next; uint64_t base_seq, snapshot_seq, before; } begun;
 
-/* Only a snapshot of an entry before the first one to read is useful. */
+/* Only a snapshot of an entry before the first one to read is useful; `next` is the line after it. */
 static bool see_begin(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
 {
     begun *b = ctx;
-    bool base = kind == PAWL_LINE_BASE;
 
-    if (!base && (kind != PAWL_LINE_SNAPSHOT || seq >= b->before))
-        return false;
-    *(base ? &b->base_seq : &b->snapshot_seq) = seq;
-    buf_put(base ? &b->base : &b->snapshot, line.data, line.size);
-    return base && b->before > 0;
+    if (kind == PAWL_LINE_BASE) {
+        b->base_seq = seq;
+        buf_put(&b->base, line.data, line.size);
+        return b->before > 0;
+    }
+    if (kind == PAWL_LINE_SNAPSHOT && seq < b->before) {
+        b->snapshot_seq = seq;
+        buf_put(&b->snapshot, line.data, line.size);
+        return true;
+    }
+    if (b->snapshot.size > 0) {
+        buf_put(&b->next, line.data, line.size);
+        buf_char(&b->next, '\n');
+    }
+    return false;
 }
 
 /* A snapshot that cannot be used costs only time: the entries after the base are folded instead (K11). */
 static pawl_code begun_load(pawl_stream *r, const begun *b, const pawl_loader *loader, uint64_t *first, pawl_err *err)
 {
-    const pawl_bytes base = { b->base.data, b->base.size };
-    pawl_code rc = pawl_state_load(base, (pawl_bytes){ b->snapshot.data, b->snapshot.size }, loader, &r->alloc, &r->w.st, err);
+    const pawl_bytes base = { b->base.data, b->base.size }, snapshot = { b->snapshot.data, b->snapshot.size };
+    pawl_code rc = snapshot_fits((pawl_bytes){ b->next.data, b->next.size }, snapshot, r->w.step, err);
 
-    if (rc != PAWL_CORRUPT || b->snapshot.size == 0)
+    if (rc == PAWL_OK)
+        rc = pawl_state_load(base, snapshot, loader, &r->alloc, &r->w.st, err);
+    if ((rc != PAWL_CORRUPT && rc != PAWL_GONE) || b->snapshot.size == 0)
         return rc;
     *first = b->base_seq + 1;
     if (err != NULL)
@@ -420,12 +432,13 @@ static pawl_code base_load(pawl_stream *r, uint64_t before, bool snapshot, uint6
 
     buf_init(&b.base, &r->alloc);
     buf_init(&b.snapshot, &r->alloc);
+    buf_init(&b.next, &r->alloc);
     store_lock(r);
     rc = store_look(r->store, r->run, &look, err);
     store_unlock(r);
     *head = look.head;
     r->w.life = head->life;
-    if (rc == PAWL_OK && (b.base.failed || b.snapshot.failed))
+    if (rc == PAWL_OK && (b.base.failed || b.snapshot.failed || b.next.failed))
         rc = fail(err, PAWL_NOMEM, "%s: no memory for a stream", r->run);
     r->w.base_seq = b.base_seq;
     if (r->base != NULL)
@@ -435,6 +448,7 @@ static pawl_code base_load(pawl_stream *r, uint64_t before, bool snapshot, uint6
         rc = begun_load(r, &b, &loader, first, err);
     buf_free(&b.base);
     buf_free(&b.snapshot);
+    buf_free(&b.next);
     return rc;
 }
 

@@ -212,6 +212,10 @@ static pawl_code item_json(line_walk *w, unsigned kind, pawl_err *err)
         task_json(&w->json, it);
         return PAWL_OK;
     }
+    if (kind == PAWL_STREAM_DEBUG) {    /* the name of a snapshot */
+        object_or_none(&w->json, it->value);
+        return PAWL_OK;
+    }
     v = it->kind == ITEM_EMIT ? it->value : value_whole(w, it, it->leave->emits[w->sub].value, it->leave->emits[w->sub].refs.list, err);
     if (v == NULL && it->kind != ITEM_EMIT)
         return w->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;

@@ -4,6 +4,7 @@
  * Called by the readers (reader.c) and by those that project a journal without a store. Pure: time and store are the caller's. No lock: a line_walk
  * belongs to one thread. Invariant: from line_begin() to the last line_next() of a line, entry is set and `part` tells the current place. */
 #include "kernel/item.h"
+#include "kernel/journal/codec.h"
 #include "stream/walk.h"
 
 #include <string.h>
@@ -46,8 +47,8 @@ static unsigned item_stream_kind(const item *it)
     switch ((item_kind)it->kind) {
     case ITEM_START:
     case ITEM_INPUT:
-    case ITEM_UPDATE:
     case ITEM_PUT:  return PAWL_STREAM_UPDATES;
+    case ITEM_UPDATE: return snapshot_is_name(it) ? PAWL_STREAM_DEBUG : PAWL_STREAM_UPDATES;
     case ITEM_EMIT: return name_kind(it->task);
     default:        return PAWL_STREAM_TASKS;
     }

@@ -125,8 +125,8 @@ static pawl_code append_counted(pawl_store *s, pawl_append *all, size_t n, pawl_
     appends++;
     for (size_t i = 0; i < n; i++) {
         lines_look(&all[i]);
-        if (all[i].nlines > most_lines)
-            most_lines = all[i].nlines;
+        if (all[i].nlines - all[i].nafter > most_lines)
+            most_lines = all[i].nlines - all[i].nafter;     /* an entry that only names the snapshot is no step (K11) */
     }
     if (appends == fail_at) {
         for (size_t i = 0; i < n; i++)
@@ -142,8 +142,8 @@ static pawl_code create_counted(pawl_store *s, pawl_bytes base, pawl_beginning *
     if (with != NULL && with->first != NULL) {
         appends++;
         lines_look(with->first);
-        if (with->first->nlines > most_lines)
-            most_lines = with->first->nlines;
+        if (with->first->nlines - with->first->nafter > most_lines)
+            most_lines = with->first->nlines - with->first->nafter;
         if (appends == fail_at)
             return fail(err, PAWL_IO, "the disk is full");
     }

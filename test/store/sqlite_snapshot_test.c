@@ -1,9 +1,11 @@
 /* sqlite_snapshot_test.c - a snapshot that is damaged is not used: the state is folded from the journal, and verify and check say so (K11). */
+#include "history/current_state.h"
 #include "json/json.h"
 #include "lib/check.h"
 #include "pawl/engine.h"
 #include "pawl/graph.h"
 #include "pawl/history.h"
+#include "pawl/stream.h"
 #include "store/place.h"
 #include "store/store.h"
 
@@ -300,16 +302,123 @@ PAWL_TEST(test_K11_a_snapshot_without_a_digest_is_not_used_and_no_damage)
     over(&r);
 }
 
+/* ---- forged: whoever writes the store can make a digest that fits ------------------------------------------------------ */
+
+static char noticed[256];
+static size_t notices;
+static pawl_code noticed_code;
+
+static void notice(void *ctx, const char *run, pawl_code code, const char *text)
+{
+    (void)ctx;
+    notices++;
+    noticed_code = code;
+    snprintf(noticed, sizeof noticed, "%s: %s", run, text);
+}
+
+/* Another count of notes, so that the run would end at another place; with the digest of the store. */
+static void forge(row *r)
+{
+    char *at = strstr(r->body, "\"n\":");
+
+    CHECK(at != NULL);
+    at[4] = at[4] == '9' ? '8' : '9';
+    row_seal(r);
+    row_write(r, HASH_BYTES);
+}
+
+PAWL_TEST(test_K11_a_forged_snapshot_is_not_acted_on_and_verify_names_run_entry_and_channel)
+{
+    row r = begun();
+    char text[256], due[256], *is;
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e;
+
+    forge(&r);
+    CHECK_INT(checked(text, sizeof text), PAWL_OK);     /* its digest is that of the store */
+    CHECK_INT(verified(text, sizeof text), PAWL_CORRUPT);
+    snprintf(due, sizeof due, "r: its snapshot of entry %lld is another state than the journal gives: fold/values/n differs", (long long)r.seq);
+    CHECK_STR(text, due);
+    notices = 0;
+    e = engine_open();
+    pawl_engine_notice(e, notice, NULL);
+    if (pawl_answer(e, "r", "gate", "true", &err) != PAWL_HALTED)
+        CHECK_FAIL("answer: %s", err.text);
+    CHECK_STR(pawl_run_get(e, "r", "n"), "60");
+    CHECK_INT(notices, 1);
+    CHECK_INT(pawl_engine_refolds(e), 1);
+    CHECK_INT(noticed_code, PAWL_CORRUPT);
+    snprintf(due, sizeof due, "r: its snapshot is not the one that entry %lld names", (long long)r.seq + 1);
+    CHECK(strncmp(noticed, due, strlen(due)) == 0);
+    pawl_engine_free(e);
+    is = state_json();
+    CHECK(strstr(is, "\"n\":60") != NULL);
+    free(is);
+    CHECK_INT(verified(text, sizeof text), PAWL_OK);
+    over(&r);
+}
+
+/* The values that a reader of the stream gets from the last entry on. */
+static void values_read(char *out, size_t size, sqlite3_int64 from)
+{
+    char cursor[32];
+    pawl_stream *stream;
+    pawl_stream_event ev;
+    pawl_err err = { PAWL_OK, "" };
+    pawl_store *s = store_open();
+
+    snprintf(cursor, sizeof cursor, "%lld.0", (long long)from);
+    stream = pawl_stream_open(NULL, s, "r", &(pawl_stream_options){ .kinds = PAWL_STREAM_VALUES, .from = cursor }, &err);
+    if (stream == NULL || pawl_stream_next(stream, &ev, &err) != PAWL_OK)
+        CHECK_FAIL("stream: %s", err.text);
+    snprintf(out, size, "%.*s", 200, strstr(ev.json, "\"n\":") != NULL ? strstr(ev.json, "\"n\":") : "");
+    pawl_stream_close(stream);
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_K11_no_reader_shows_a_forged_snapshot)
+{
+    row r = begun();
+    char before[256], after[256];
+    pawl_store *s;
+    current_state now;
+
+    values_read(before, sizeof before, r.seq + 2);
+    forge(&r);
+    values_read(after, sizeof after, r.seq + 2);
+    CHECK_STR(after, before);
+    s = store_open();
+    CHECK_INT(current_state_load(&now, s, "r", NULL), PAWL_OK);
+    CHECK_INT(now.unfit.code, PAWL_CORRUPT);
+    CHECK_INT(pawl_value_int(pawl_state_get(now.st, "n")), 40);
+    current_state_free(&now);
+    pawl_store_free(s);
+    over(&r);
+}
+
+/* Whoever writes no entry cannot have one written that names what he forged. */
+PAWL_TEST(test_K11_nobody_outside_names_a_snapshot)
+{
+    row r = begun();
+    const char *name = "{\"@snapshot\":{\"digest\":\"0000000000000000000000000000000000000000000000000000000000000001\",\"seq\":40}}";
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e = engine_open();
+    char text[256];
+
+    CHECK_INT(pawl_event_send(e, "r", &(pawl_event){ .kind = PAWL_EV_UPDATE, .value = name, .by = "@engine" }, &err), PAWL_INVALID);
+    CHECK(strstr(err.text, "@snapshot") != NULL);
+    pawl_engine_free(e);
+    CHECK_INT(verified(text, sizeof text), PAWL_OK);
+    over(&r);
+}
+
 /* Whoever writes the store can make a digest; what he wrote is held against the journal. */
 PAWL_TEST(test_K6_verify_compares_a_snapshot_with_the_journal)
 {
     row r = begun();
-    char text[256], *at, *is;
+    char text[256], *is;
 
-    CHECK((at = strstr(r.body, "\"n\":")) != NULL);
-    at[4] = at[4] == '9' ? '8' : '9';
-    row_seal(&r);
-    row_write(&r, HASH_BYTES);
+    forge(&r);
     CHECK_INT(verified(text, sizeof text), PAWL_CORRUPT);
     CHECK(strstr(text, "another state than the journal") != NULL);
     r.body[0] = '?';            /* nobody can read it, with a digest that fits */

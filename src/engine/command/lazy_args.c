@@ -176,7 +176,7 @@ bool args_stay(const pawl_entry *entry)
                               ENTRY_IN(ITEM_EMIT);
     const item *it = entry->items;
 
-    while (it != NULL && (UINT32_C(1) << it->kind & harmless) != 0)
+    while (it != NULL && ((UINT32_C(1) << it->kind & harmless) != 0 || snapshot_is_name(it)))
         it = it->next;
     return it == NULL;
 }

@@ -41,7 +41,7 @@ pawl_code append_fill(pawl_engine *e, cached_run *r, bool release_sleeping, pawl
     }
     *a = (pawl_append){ .run = r->id, .fence = r->fence, .seq = r->seq, .lines = lines, .nlines = r->nlines, .waits = waits, .nwaits = r->nwaits,
                         .taken = r->taken, .ntaken = r->ntaken, .snapshot = { r->snapshot.data, r->snapshot.size },
-                        .status = (uint8_t)pawl_state_status(r->st) };
+                        .nafter = r->snapshot.size > 0 ? 1 : 0, .status = (uint8_t)pawl_state_status(r->st) };
     if (blobs_fill_append(r, a, mem) != PAWL_OK || counts_in_commit(e, r, a, mem) != PAWL_OK)
         return PAWL_NOMEM;
     a->wake_ms = wait_index_wake(e, r, &a->work);

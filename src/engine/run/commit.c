@@ -7,9 +7,36 @@
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
 #include "engine/run/stream_ring.h"
+#include "kernel/journal/codec.h"
 #include "kernel/state.h"
 
 #include <string.h>
+
+/* The entry after the snapshot, which names it (K11). Its time is that of the entry before, so that a journal does not say when snapshots were made.
+ * Without it there is no snapshot. */
+static void snapshot_name(pawl_engine *e, cached_run *r)
+{
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = "@engine" };
+    const size_t before = r->nlines;
+    buf value;
+
+    buf_init(&value, &e->alloc);
+    snapshot_naming(&value, r->st);
+    ev.value = value.data;
+    ev.value_size = value.size;
+    if (!value.failed)
+        (void)run_feed(e, r, &ev, NULL);
+    if (r->nlines != before + 1)
+        buf_reset(&r->snapshot);
+    buf_free(&value);
+}
+
+/* A snapshot is of a run that goes on: one that ended, or that is being canceled, takes no further entry. */
+static bool snapshot_wanted(const pawl_engine *e, const cached_run *r)
+{
+    return r->nlines > 0 && r->records_fed == 0 && r->tail_bytes >= e->tail_bytes_least && r->sql == NULL && pawl_state_snapshot_due(r->st) &&
+           !status_is_terminal(r->st->status) && !state_canceling(r->st) && r->st->unwind == 0 && run_fits(r);
+}
 
 /* Makes a snapshot of the state after the lines of this commit. A snapshot is a cache: without memory a later commit makes one. */
 static void snapshot_take(pawl_engine *e, cached_run *r)
@@ -17,13 +44,14 @@ static void snapshot_take(pawl_engine *e, cached_run *r)
     pawl_bytes bytes;
 
     buf_reset(&r->snapshot);
-    if (r->nlines == 0 || r->records_fed > 0 || r->tail_bytes < e->tail_bytes_least || !pawl_state_snapshot_due(r->st) ||
-        pawl_state_snapshot(r->st, e->look, &bytes, NULL) != PAWL_OK || blobs_hold(e, r, e->look) != PAWL_OK)
+    if (!snapshot_wanted(e, r) || pawl_state_snapshot(r->st, e->look, &bytes, NULL) != PAWL_OK || blobs_hold(e, r, e->look) != PAWL_OK)
         return;
-    r->tail_bytes = 0;
     buf_put(&r->snapshot, bytes.data, bytes.size);
-    if (r->snapshot.failed)
+    if (!r->snapshot.failed)
+        snapshot_name(e, r);
+    else
         buf_reset(&r->snapshot);
+    r->tail_bytes = 0;
 }
 
 static void tell_watcher(pawl_engine *e, cached_run *r)
@@ -151,7 +179,9 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool releas
         budgets_grant(e, engine_now(e));
     for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
         snapshot_take(e, runs[i]);
-        if ((rc = append_fill(e, runs[i], release_sleeping, &all[i], &mem)) == PAWL_OK && runs[i]->sql != NULL)
+        if (runs[i]->st == NULL)
+            rc = PAWL_NOMEM;
+        else if ((rc = append_fill(e, runs[i], release_sleeping, &all[i], &mem)) == PAWL_OK && runs[i]->sql != NULL)
             sql_into_append(runs[i], release_sleeping, &all[i], &mem);
     }
     if (rc == PAWL_OK)

@@ -6,6 +6,7 @@
 #include "engine/run/anchor.h"
 #include "engine/run/run.h"
 #include "engine/run/owner.h"
+#include "kernel/journal/codec.h"
 #include "kernel/state.h"
 
 #include <string.h>
@@ -218,9 +219,11 @@ static void machine_choose(const pawl_engine *e, cached_run *r)
 static pawl_code state_load(pawl_engine *e, cached_run *r, loading *l, pawl_err *err)
 {
     const pawl_loader loader = { .entry = loader_entry, .blob = loader_blob, .ctx = r };
-    pawl_code rc = pawl_state_load((pawl_bytes){ l->base.data, l->base.size }, (pawl_bytes){ l->snapshot.data, l->snapshot.size },
-                                   &loader, NULL, &r->st, err);
+    const pawl_bytes snapshot = { l->snapshot.data, l->snapshot.size };
+    pawl_code rc = snapshot_fits((pawl_bytes){ l->lines.data, l->lines.size }, snapshot, e->look, err);
 
+    if (rc == PAWL_OK)
+        rc = pawl_state_load((pawl_bytes){ l->base.data, l->base.size }, snapshot, &loader, NULL, &r->st, err);
     if (rc == PAWL_OK)
         rc = lines_apply(e, r, &l->lines, err);
     if (rc != PAWL_OK) {
@@ -289,9 +292,19 @@ static pawl_code load_without_snapshot(pawl_engine *e, cached_run *r, loading *l
     return rc == PAWL_OK ? state_load(e, r, l, why) : rc;
 }
 
+static bool snapshot_unfit(pawl_code rc, const loading *l) { return l->snapshot.size > 0 && (rc == PAWL_CORRUPT || rc == PAWL_GONE); }
+
+static void refold_tell(pawl_engine *e, cached_run *r, const pawl_err *why)
+{
+    e->refolds++;
+    if (e->notice != NULL && !r->noticed)
+        e->notice(e->notice_ctx, r->id, why->code, why->text);
+    r->noticed = true;
+}
+
 pawl_code run_load(pawl_engine *e, cached_run *r, pawl_err *err)
 {
-    pawl_err why = { PAWL_OK, "" };
+    pawl_err why = { PAWL_OK, "" }, unfit;
     loading l = { .base_seq = 0 };
     pawl_code rc;
 
@@ -307,8 +320,11 @@ pawl_code run_load(pawl_engine *e, cached_run *r, pawl_err *err)
     pthread_mutex_unlock(&e->lock);
     if (rc == PAWL_OK && (l.base.failed || l.snapshot.failed || l.lines.failed))
         rc = fail(err, PAWL_NOMEM, "%s: no memory to load it", r->id);
-    if (rc == PAWL_OK && (rc = state_load(e, r, &l, &why)) == PAWL_CORRUPT && l.snapshot.size > 0)
-        rc = load_without_snapshot(e, r, &l, &why);
+    if (rc == PAWL_OK && snapshot_unfit(rc = state_load(e, r, &l, &why), &l)) {
+        unfit = why;
+        if ((rc = load_without_snapshot(e, r, &l, &why)) == PAWL_OK)
+            refold_tell(e, r, &unfit);
+    }
     if (rc != PAWL_OK && why.code != PAWL_OK)
         rc = fail(err, rc == PAWL_CORRUPT && is_newer(e, &l) ? PAWL_INVALID : rc, "%s", why.text);
     if (rc == PAWL_OK)

@@ -303,6 +303,11 @@ static void told_code(coder *c, const item *it)
         buf_char(c->b, ',');
         text_code(c->b, it->task);
     }
+    if (snapshot_is_name(it)) {         /* whole, whatever the limit for blobs is: it is read without any (K11) */
+        value_member(c, it->value);
+        value_member(c, it->more);
+        return;
+    }
     value_whole(c, it->value);
     if (it->kind == ITEM_UPDATE)
         value_member(c, it->more);

@@ -498,6 +498,53 @@ static pawl_code at_entry(const pawl_state *st, const char *what, pawl_err *err)
     return PAWL_OK;
 }
 
+static const char *named_digest(const pawl_entry *line)
+{
+    const item *it = line->record ? NULL : line->items;
+
+    return it == NULL || it->kind != ITEM_UPDATE ? NULL : pawl_value_string(pawl_value_get(pawl_value_get(it->value, SNAPSHOT_MEMBER), "digest"));
+}
+
+pawl_code snapshot_fits(pawl_bytes lines, pawl_bytes snapshot, pawl_step *s, pawl_err *err)
+{
+    const char *nl = lines.size > 0 ? memchr(lines.data, '\n', lines.size) : NULL, *digest = NULL;
+    pawl_code rc = PAWL_OK;
+    char hex[HASH_HEX + 1];
+    pawl_entry *e;
+    hash h;
+
+    if (snapshot.size == 0)
+        return PAWL_OK;
+    if (nl != NULL && (rc = pawl_entry_read((pawl_bytes){ lines.data, (size_t)(nl - lines.data) }, s, &e, err)) == PAWL_OK)
+        digest = named_digest(e);
+    if (rc != PAWL_OK)
+        return rc;
+    if (digest == NULL)
+        return fail(err, PAWL_GONE, "no entry names its snapshot: an older version stored it, or it is forged");
+    hash_of(snapshot.data, snapshot.size, &h);
+    hash_hex(&h, hex);
+    if (strcmp(digest, hex) != 0)
+        return fail(err, PAWL_CORRUPT, "its snapshot is not the one that entry %llu names: the digest is %.12s, not %.12s", (unsigned long long)e->seq, hex,
+                    digest);
+    return PAWL_OK;
+}
+
+void snapshot_naming(buf *out, const pawl_state *st)
+{
+    char hex[HASH_HEX + 1];
+
+    hash_hex(&st->snapshot, hex);
+    buf_fmt(out, "{\"" SNAPSHOT_MEMBER "\":{\"digest\":\"%s\",\"seq\":%llu}}", hex, (unsigned long long)st->seq);
+}
+
+void snapshot_as_named(pawl_state *st, const pawl_entry *line)
+{
+    const char *digest = named_digest(line);
+
+    if (digest == NULL || !hash_unhex(digest, strlen(digest), &st->snapshot))
+        st->snapshot = (hash){ { 0 } };
+}
+
 pawl_code pawl_state_snapshot(pawl_state *st, pawl_step *s, pawl_bytes *bytes, pawl_err *err)
 {
     char hex[HASH_HEX + 1];
@@ -521,6 +568,7 @@ pawl_code pawl_state_snapshot(pawl_state *st, pawl_step *s, pawl_bytes *bytes, p
     if (b->failed)
         return fail(err, PAWL_NOMEM, "%s: no memory for a snapshot", st->run);
     *bytes = (pawl_bytes){ b->data, b->size };
+    hash_of(b->data, b->size, &st->snapshot);
     st->snapshot_bytes = b->size + s->blobs.bytes;
     st->tail_bytes = 0;
     return PAWL_OK;

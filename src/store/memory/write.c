@@ -303,6 +303,8 @@ static void append_apply(memory_space *m, const pawl_append *a, staged *g, int64
         bytes_free(&m->alloc, &r->snapshot);
         r->snapshot = g->snapshot;
         r->snapshot_seq = r->head.seq;
+        for (size_t i = a->nlines - a->nafter; i < a->nlines; i++)
+            r->snapshot_seq -= !store_line_is_record(a->lines[i]);
         g->snapshot = (pawl_bytes){0};
     }
     r->head.changed_ms = now_ms;

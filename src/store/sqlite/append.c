@@ -106,8 +106,8 @@ static void line_bind(sqlite_store *s, sqlite3_stmt *q, pawl_bytes line)
     }
 }
 
-/* *seek_point: one was written, so the head must be written, too. */
-static void lines_add(sqlite_store *s, const pawl_append *a, run_row *row, int64_t now, bool *seek_point)
+/* *seek_point: one was written, so the head must be written, too. *of: the entry of the snapshot. */
+static void lines_add(sqlite_store *s, const pawl_append *a, run_row *row, int64_t now, bool *seek_point, run_tail *of)
 {
     for (size_t i = 0; i < a->nlines && s->rc == SQLITE_OK; i++) {
         bool record = store_line_is_record(a->lines[i]);
@@ -129,6 +129,8 @@ static void lines_add(sqlite_store *s, const pawl_append *a, run_row *row, int64
             seek_point_add(s, row);
             *seek_point = true;
         }
+        if (i + 1 + a->nafter == a->nlines)
+            *of = (run_tail){ .seq = row->seq, .lsn = row->lsn };
     }
 }
 
@@ -230,19 +232,19 @@ static bool attempt_put(sqlite_store *s, const run_row *row, const pawl_mark *m,
     return sql_run(s, q) == 1;
 }
 
-static void snapshot_put(sqlite_store *s, const pawl_append *a, const run_row *row)
+static void snapshot_put(sqlite_store *s, const pawl_append *a, const run_row *row, const run_tail *of)
 {
     hash entry = { { 0 } }, digest;
     sqlite3_stmt *q;
 
-    PAWL_ASSERT(a->snapshot.size == 0 || a->nlines > 0, "Q6: a snapshot is of the entry that it comes with");
-    if (a->snapshot.size == 0 || !store_entry_hash(a->lines[a->nlines - 1], &entry))
+    PAWL_ASSERT(a->snapshot.size == 0 || a->nlines > a->nafter, "Q6: a snapshot is of the entry that it comes with");
+    if (a->snapshot.size == 0 || !store_entry_hash(a->lines[a->nlines - a->nafter - 1], &entry))
         return;
     store_snapshot_digest(&entry, a->snapshot, &digest);
     q = sql_use(s, SQL_SNAPSHOT_PUT);
     sql_int(q, 1, row->no);
-    sql_int(q, 2, (int64_t)row->seq);
-    sql_int(q, 3, row->lsn);
+    sql_int(q, 2, (int64_t)of->seq);
+    sql_int(q, 3, of->lsn);
     sql_encode(s, q, 4, a->snapshot, 0);
     sql_bytes(q, 5, digest.b, HASH_BYTES);
     sql_run(s, q);
@@ -309,6 +311,7 @@ pawl_code append_in(sqlite_store *s, pawl_append *a)
     uint64_t entries;
     uint32_t waits;
     int64_t now;
+    run_tail of = { .no = 0 };
     bool repeated, head = a->nlines == 0 || a->release;
     run_row *row;
     pawl_code rc = a->within == NULL ? PAWL_OK : user_sql_make_lines(s, a);
@@ -327,7 +330,7 @@ pawl_code append_in(sqlite_store *s, pawl_append *a)
     }
     PAWL_ASSERT(s->txn == TXN_WRITE && a->seq == row->seq, "S2: an append follows the sequence that it expects");
     now = store_now(s);
-    lines_add(s, a, row, now, &head);
+    lines_add(s, a, row, now, &head, &of);
     PAWL_ASSERT(s->rc != SQLITE_OK || row->seq == a->seq + entries, "S2, K5: each entry of an append is one of the sequence");
     waits = row->waits;
     for (size_t i = 0; i < a->nwaits; i++)
@@ -336,7 +339,7 @@ pawl_code append_in(sqlite_store *s, pawl_append *a)
     for (size_t i = 0; i < a->nmarks; i++)
         (void)attempt_put(s, row, &a->marks[i], 0, 1);
     deliveries_take(s, a, row);
-    snapshot_put(s, a, row);
+    snapshot_put(s, a, row, &of);
     head = head || a->snapshot.size > 0 || head_changes(a, row, waits);
     if (head)
         head_write(s, a, row, waits, now);
