@@ -145,7 +145,9 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_begin(pawl_engine *e, const char *run, con
  *   retention    after its end: "keep" (the default), "delete", or "keep:7d" (ms, s, m, h): then a worker removes it, or the start of a new run
  *                of that id. The engine that drove it to its end can still read its result until a run of the id is started (at most
  *                256 of those that pawl_work drove)
- *   mode         plan, default, acceptEdits or bypassPermissions
+ *   mode         plan, default, acceptEdits or bypassPermissions (P1): written to the channel "@mode" by its start, if its input has no lower one.
+ *                A machine without that channel (agents have it, and graphs with pawl_graph_modes) is refused plan mode: PAWL_INVALID
+ *   rights       the highest mode that it may ever have, as a mode: no input, no update and no child gets above it
  *   budget       what it and its children may spend (A8); pawl_state_spent has the balance
  * Texts have at most 4096 bytes. A run that exists must agree with what is given of life, seed, context, parent, labels, mode, rights, priority, budget,
  * dedupe key, deadline and retention; else PAWL_CONFLICT, and err says which. Author, time and trace are not compared. */

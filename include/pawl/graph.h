@@ -106,10 +106,21 @@ PAWL_API void pawl_graph_gate_no(pawl_graph *g, const char *node, const char *to
 PAWL_API void pawl_graph_interrupt_before(pawl_graph *g, const char *node);  /* waits before it; any answer continues */
 PAWL_API void pawl_graph_interrupt_after(pawl_graph *g, const char *node);   /* waits after it, when its writes are merged */
 
+/* Modes (P1): "plan", "default", "acceptEdits", "bypassPermissions", each with the rights of those before it. The graph has modes: the channels @mode and
+ * @rights (pawl_run_info.mode and rights), which its children get, too. In plan mode a new call of an effect that is not of class pure is denied. `otherwise`:
+ * what happens to a node that requires a higher mode: a person is asked, or it is denied; in plan mode it is denied. Set it on the graph that is compiled. */
+typedef enum pawl_mode_gate { PAWL_GATE_ASKS = 0, PAWL_GATE_DENIES = 1 } pawl_mode_gate;
+PAWL_API void pawl_graph_modes(pawl_graph *g, pawl_mode_gate otherwise);
+/* The lowest mode in which `node` runs without asking; the graph then has modes. A gate of the node is that question. "plan": it changes nothing outside, and
+ * its calls are made in plan mode, too. */
+PAWL_API void pawl_graph_requires(pawl_graph *g, const char *node, const char *mode);
+
 /* A hook: a call of `effect` before or after the function of `node` (NULL: of every node), in order of declaration, those of every node first. Its result is
  * a verdict: proceed, modify, replace, deny, ask or defer ("Verdicts of a hook" in docs/INTERFACES.md). */
 typedef enum pawl_phase { PAWL_BEFORE = 1, PAWL_AFTER = 2 } pawl_phase;
 PAWL_API void pawl_graph_hook(pawl_graph *g, const char *node, pawl_phase phase, const char *effect);
+/* The same, and its arguments have also "state", an object of all channels, by reference, and "mode", of a graph with modes; else null. */
+PAWL_API void pawl_graph_hook_state(pawl_graph *g, const char *node, pawl_phase phase, const char *effect);
 
 /* Declares class, retry, limits and cost of an effect (E5); NULL: the defaults. An effect that is declared twice, also in subgraphs, must be declared alike. */
 PAWL_API void pawl_graph_effect(pawl_graph *g, const char *effect, const pawl_limits *limits);

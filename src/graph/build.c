@@ -2,6 +2,7 @@
  *
  * Called by the author of a graph, on one thread. The graph owns everything in its arena; after compile the machine owns the graph. */
 #include "graph/graph.h"
+#include "kernel/rights.h"
 #include "kernel/frame.h"
 #include "kernel/laps.h"
 #include "kernel/machine.h"
@@ -561,7 +562,31 @@ void pawl_graph_interrupt_after(pawl_graph *g, const char *node)
         n->after = true;
 }
 
-void pawl_graph_hook(pawl_graph *g, const char *node, pawl_phase phase, const char *effect)
+void pawl_graph_modes(pawl_graph *g, pawl_mode_gate otherwise)
+{
+    static const pawl_channel own[] = { { .name = "@mode" }, { .name = "@rights", .rule = PAWL_UNION } };
+
+    if (g == NULL)
+        return;
+    g->mode_denies = otherwise == PAWL_GATE_DENIES;
+    for (size_t i = 0; !g->modes && i < sizeof own / sizeof *own; i++)
+        channel_add(g, &own[i]);
+    g->modes = true;
+}
+
+void pawl_graph_requires(pawl_graph *g, const char *node, const char *mode)
+{
+    gnode *n = node_named(g, node, "a mode");
+
+    if (n == NULL)
+        return;
+    n->requires = (uint8_t)mode_ranked(mode);
+    if (n->requires == RANK_NONE)
+        fault_add(g, PAWL_FAULT, "bad-mode", "", "%s: node \"%s\" requires \"%.40s\", which is none of plan, default, acceptEdits, bypassPermissions", g->name,
+                  n->name, mode != NULL ? mode : "");
+}
+
+static void hook_add(pawl_graph *g, const char *node, pawl_phase phase, const char *effect, bool state)
 {
     gnode *n = node == NULL || g == NULL ? NULL : node_named(g, node, "a hook");
     hook *h;
@@ -576,6 +601,7 @@ void pawl_graph_hook(pawl_graph *g, const char *node, pawl_phase phase, const ch
         return;
     h->effect = keep(g, effect);
     h->phase = (uint8_t)phase;
+    h->state = state;
     hook **first = n != NULL ? &n->hooks : &g->hooks, **last = n != NULL ? &n->last_hook : &g->last_hook;
     if (*last == NULL)
         *first = h;
@@ -583,6 +609,9 @@ void pawl_graph_hook(pawl_graph *g, const char *node, pawl_phase phase, const ch
         (*last)->next = h;
     *last = h;
 }
+
+void pawl_graph_hook(pawl_graph *g, const char *node, pawl_phase phase, const char *effect) { hook_add(g, node, phase, effect, false); }
+void pawl_graph_hook_state(pawl_graph *g, const char *node, pawl_phase phase, const char *effect) { hook_add(g, node, phase, effect, true); }
 
 void pawl_graph_effect(pawl_graph *g, const char *effect, const pawl_limits *limits)
 {

@@ -2,6 +2,7 @@
  *
  * Called by the author of a graph, once, on one thread. Invariant: a graph with a fault becomes no machine. */
 #include "graph/graph.h"
+#include "kernel/rights.h"
 #include "kernel/machine.h"
 
 #include <string.h>
@@ -221,7 +222,7 @@ static void compile_plain(pawl_graph *g)
         g->asks = g->asks || n->asks;
         g->has_routes = g->has_routes || n->has_routes;
         n->plain = n->ways != NULL && n->ways->next == NULL && n->ways->kind == WAY_EDGE;
-        n->bare = n->kind == GNODE_PURE && n->hooks == NULL && n->gate == NULL && !n->before && !n->has_retry && !n->has_limits;
+        n->bare = n->kind == GNODE_PURE && n->hooks == NULL && n->gate == NULL && !n->before && !n->has_retry && !n->has_limits && !g->modes;
         for (way *w = n->ways; w != NULL; w = w->next)
             if (w->kind == WAY_EDGE && node_index(g, w->to) > 0)
                 w->index = (uint32_t)node_index(g, w->to);
@@ -235,6 +236,8 @@ static void compile_plain(pawl_graph *g)
 
 static bool compile_nodes(const compiling *c, pawl_graph *g)
 {
+    g->modes = c->root->modes;
+    g->mode_denies = c->root->mode_denies;
     for (size_t i = START_INDEX + 1; i < g->nnodes; i++)
         if (!compile_node(c, g, g->nodes[i]) || (g->nodes[i]->sub != NULL && !compile_nodes(c, g->nodes[i]->sub)))
             return false;
@@ -272,6 +275,8 @@ static void code_hooks(buf *b, const hook *h)
         buf_text(b, at == h ? "[" : ",[");
         buf_text(b, at->phase == PAWL_BEFORE ? "\"before\"," : "\"after\",");
         code_text(b, at->effect);
+        if (at->state)
+            buf_text(b, ",\"state\"");
         buf_char(b, ']');
     }
     buf_char(b, ']');
@@ -343,6 +348,8 @@ static void code_node(buf *b, const gnode *n)
     code_maps(b, n->maps);
     buf_text(b, ",\"name\":");
     code_text(b, n->name);
+    if (n->requires != RANK_NONE)
+        buf_fmt(b, ",\"requires\":\"%s\"", mode_text((mode_rank)n->requires));
     if (n->has_retry) {
         buf_text(b, ",\"retry\":");
         retry_code(b, &n->retry);
@@ -366,6 +373,8 @@ static void code_graph(buf *b, const pawl_graph *g)
     buf_fmt(b, "],\"max\":{\"calls\":%lu,\"concurrency\":%lu,\"steps\":%lu,\"tasks\":%lu},\"name\":", (unsigned long)g->max_calls,
             (unsigned long)g->max_concurrency, (unsigned long)g->max_steps, (unsigned long)g->max_tasks);
     code_text(b, g->name);
+    if (g->modes && *g->where == '\0')
+        buf_fmt(b, ",\"modes\":\"%s\"", g->mode_denies ? "deny" : "ask");
     if (g->no_progress > 0)
         buf_fmt(b, ",\"no_progress\":%lu", (unsigned long)g->no_progress);
     buf_text(b, ",\"nodes\":[");
@@ -415,12 +424,24 @@ static bool compile_hash(pawl_machine *m, const pawl_graph *g)
 
 /* ---- compile ---------------------------------------------------------------------------------------------- */
 
+/* A node of it or of a graph in it requires a mode, or a graph in it has modes. */
+static bool has_requires(const pawl_graph *g, unsigned depth)
+{
+    for (size_t i = 0; i < g->nnodes; i++)
+        if (g->nodes[i]->requires != RANK_NONE ||
+            (g->nodes[i]->sub != NULL && depth < SUBGRAPH_DEPTH_MAX && (g->nodes[i]->sub->modes || has_requires(g->nodes[i]->sub, depth + 1))))
+            return true;
+    return false;
+}
+
 /* Resolves names, collects channels and effects, and validates. False: no memory. */
 static bool compile_shape(compiling *c)
 {
     pawl_graph *g = c->root;
     size_t channels = 0, effects = 0;
 
+    if (!g->modes && has_requires(g, 0))
+        pawl_graph_modes(g, PAWL_GATE_ASKS);
     if (!compile_fill(c, g, 0))
         return false;
     if (c->report->count > 0)
@@ -448,7 +469,7 @@ static pawl_machine *compile_machine(const compiling *c)
     m = &gm->m;
     *m = (pawl_machine){ .ops = &graph_ops, .alloc = g->alloc, .name = g->name, .version = g->version, .channels = c->channels,
                          .nchannels = (uint32_t)c->nchannels, .effects = c->effects, .neffects = (uint32_t)c->neffects,
-                         .no_progress = g->no_progress, .turns = g->turns != NULL };
+                         .no_progress = g->no_progress, .turns = g->turns != NULL, .modes = g->modes };
     for (uint32_t i = 0; i < m->neffects; i++)
         m->shows_undo = m->shows_undo || (g->shows_undo && m->effects[i].limits.inverse != NULL);
     gm->g = g;

@@ -3,6 +3,7 @@
  * Of a run a picture shows only what its state has: the next tasks and the open calls, not the nodes that ran before. Text, Mermaid and DOT are
  * written from the same levels: a graph, its nodes in order, the edges of each, and the run's tasks there. Pure; the result lives in the step. */
 #include "graph/graph.h"
+#include "kernel/rights.h"
 #include "kernel/frame.h"
 #include "kernel/machine.h"
 #include "kernel/names.h"
@@ -341,6 +342,8 @@ static void draw_what(const drawing *d, buf *b, const pawl_graph *g, const gnode
         buf_fmt(b, "deferred%s", end);
     if (n->before)
         buf_fmt(b, "pause before%s", end);
+    if (n->requires != RANK_NONE)
+        buf_fmt(b, "requires %s%s", mode_text((mode_rank)n->requires), end);
     if (n->gate != NULL) {
         buf_text(b, "gate");
         draw_prompt(b, d->text ? "" : n->gate);

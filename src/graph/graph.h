@@ -32,6 +32,7 @@ typedef struct hook {
     struct hook *next;
     const char *effect;
     uint8_t phase;
+    bool state;                 /* its arguments have the state */
 } hook;
 
 typedef struct map {
@@ -48,6 +49,7 @@ typedef struct gnode {
     uint32_t size;              /* bytes of the name */
     uint8_t kind;
     bool before, after, defer;
+    uint8_t requires;           /* mode_rank; RANK_NONE: not declared */
     pawl_node_fn *fn;
     void *arg;
     const char *effect;         /* of a work node */
@@ -114,6 +116,7 @@ struct pawl_graph {
     uint32_t max_steps, max_concurrency, max_calls, max_tasks;
     uint32_t no_progress;       /* 0: off */
     bool shows_undo;            /* its gates show the inverse of a command, and an approval is of it, too */
+    bool modes, mode_denies;    /* it goes by the mode of its run; a node that requires more is denied, and not asked for. Set for subgraphs by compile */
     bool plain;                 /* no joins, no deferred nodes, no interrupts after a node, no channel with a user's function */
     bool holds;                 /* a node has an interrupt after it */
     bool asks;                  /* a node has `asks` */

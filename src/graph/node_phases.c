@@ -144,6 +144,31 @@ static pawl_code gate(pawl_step *s, const gnode *n, bool *leaves)
     return PAWL_OK;
 }
 
+/* Of a graph with modes: what the node requires, against the mode of the superstep, which is the same in every pass. A gate of the node is the question. */
+static pawl_code mode_gate(pawl_step *s, const pawl_graph *g, const gnode *n)
+{
+    const mode_rank now = run_mode(s->st, false), requires = (mode_rank)n->requires;
+    const char *names[2] = { mode_text(requires), mode_text(now) };
+    const pawl_value *answer;
+    pawl_question q = { .kind = PAWL_WAIT_APPROVAL };
+    pawl_code rc;
+
+    if (requires <= now)
+        return PAWL_OK;
+    if (now == RANK_PLAN || g->mode_denies)
+        return visit_mode_denies(s, requires, now);
+    if (n->gate != NULL)
+        return PAWL_OK;
+    q.prompt = text_value(s, pawl_format(s, "%s requires %s, and the mode is %s: let it run?", n->name, names[0], names[1]));
+    q.schema = value_pack(&s->mem, NULL, "{s:s}", "type", "boolean");
+    q.about = value_pack(&s->mem, NULL, "{s:s,s:s,s:s}", "mode", names[1], "node", n->name, "requires", names[0]);
+    if (q.prompt == NULL || q.schema == NULL || q.about == NULL)
+        return PAWL_NOMEM;
+    if ((rc = pawl_ask_with(s, &q, &answer)) != PAWL_OK)
+        return rc;
+    return pawl_value_bool(answer) ? PAWL_OK : visit_wrong(s, PAWL_DENIED, "%s requires %s: no", n->name, names[0]);
+}
+
 /* ---- hooks ---------------------------------------------------------------------------------------------- */
 
 typedef enum ruling { VERDICT_PROCEED, VERDICT_MODIFY, VERDICT_REPLACE, VERDICT_DENY, VERDICT_ASK, VERDICT_DEFER, VERDICTS } ruling;
@@ -258,30 +283,6 @@ static pawl_code hook_apply(pawl_step *s, const gnode *n, const hook *h, const p
     return hook_denies(s, h, "gave no verdict");
 }
 
-static pawl_code hooks_run(pawl_step *s, const gnode *n, pawl_phase phase, bool *done)
-{
-    const char *names[2] = { "before", "after" };
-    const pawl_value *args, *receipt;
-    pawl_code rc;
-
-    for (const hook *h = n->hooks; h != NULL; h = h->next) {
-        if (h->phase != phase)
-            continue;
-        args = value_pack(&s->mem, NULL, "{s:v,s:s,s:s}", "args", s->v->args != NULL ? s->v->args : value_null(&s->mem), "node",
-                          n->name, "phase", names[phase - 1]);
-        if (phase == PAWL_AFTER)
-            args = value_with(&s->mem, args, "writes", writes_value(s));
-        rc = pawl_call(s, h->effect, args, &receipt);
-        if (rc == PAWL_EFFECT)
-            return hook_denies(s, h, "failed");
-        if (rc != PAWL_OK || (rc = hook_apply(s, n, h, receipt, done)) != PAWL_OK)
-            return rc;
-    }
-    return PAWL_OK;
-}
-
-/* ---- bodies -------------------------------------------------------------------------------------------------- */
-
 static pawl_code state_ref(pawl_step *s, const pawl_value **out)
 {
     yyjson_val *node = arena_get(&s->mem, sizeof *node);
@@ -293,6 +294,45 @@ static pawl_code state_ref(pawl_step *s, const pawl_value **out)
     *out = of_val(node);
     return step_ref(s, *out, "channel", "*", NULL);
 }
+
+/* The arguments of a hook. One that sees the state gets all members, null where there is none. NULL: see the visit, or no memory. */
+static const pawl_value *hook_args(pawl_step *s, const gnode *n, const hook *h)
+{
+    static const char *const names[2] = { "before", "after" };
+    const pawl_value *none = value_null(&s->mem), *given = s->v->args != NULL ? s->v->args : none, *writes = none, *mode = none, *state, *out;
+
+    if (h->phase == PAWL_AFTER)
+        writes = writes_value(s);
+    if (h->state) {
+        if (s->m->modes)
+            mode = text_value(s, mode_text(run_mode(s->st, false)));
+        return state_ref(s, &state) != PAWL_OK ? NULL : pawl_pack(s, "{s:v,s:v,s:s,s:s,s:v,s:v}", "args", given, "mode", mode, "node", n->name, "phase",
+                                                                  names[h->phase - 1], "state", state, "writes", writes);
+    }
+    out = value_pack(&s->mem, NULL, "{s:v,s:s,s:s}", "args", given, "node", n->name, "phase", names[h->phase - 1]);
+    return h->phase == PAWL_AFTER ? value_with(&s->mem, out, "writes", writes) : out;
+}
+
+static pawl_code hooks_run(pawl_step *s, const gnode *n, pawl_phase phase, bool *done)
+{
+    const pawl_value *args, *receipt;
+    pawl_code rc;
+
+    for (const hook *h = n->hooks; h != NULL; h = h->next) {
+        if (h->phase != phase)
+            continue;
+        if ((args = hook_args(s, n, h)) == NULL && h->state)
+            return PAWL_NOMEM;
+        rc = pawl_call(s, h->effect, args, &receipt);
+        if (rc == PAWL_EFFECT)
+            return hook_denies(s, h, "failed");
+        if (rc != PAWL_OK || (rc = hook_apply(s, n, h, receipt, done)) != PAWL_OK)
+            return rc;
+    }
+    return PAWL_OK;
+}
+
+/* ---- bodies -------------------------------------------------------------------------------------------------- */
 
 /* The body of a work node: a command with its arguments and, by reference, the state of this entry. */
 static pawl_code work_body(pawl_step *s, const gnode *n)
@@ -343,7 +383,18 @@ static pawl_code back_off(pawl_step *s, const gnode *n)
     return delay == 0 ? PAWL_OK : pawl_sleep(s, (int64_t)delay);
 }
 
-static pawl_code phases(pawl_step *s, const gnode *n, bool *enter)
+/* Its own function, command or subgraph. */
+static pawl_code body(pawl_step *s, const pawl_graph *g, const gnode *n)
+{
+    pawl_code rc;
+
+    s->v->plan = g->modes && n->requires != RANK_PLAN && run_mode(s->st, true) == RANK_PLAN;
+    rc = n->kind == GNODE_WORK ? work_body(s, n) : n->kind == GNODE_SUB ? PAWL_OK : n->fn(s, n->arg);
+    s->v->plan = false;
+    return rc;
+}
+
+static pawl_code phases(pawl_step *s, const pawl_graph *g, const gnode *n, bool *enter)
 {
     bool done = false, leaves = false;
     pawl_code rc = n->has_retry ? back_off(s, n) : PAWL_OK;
@@ -352,6 +403,8 @@ static pawl_code phases(pawl_step *s, const gnode *n, bool *enter)
         rc = interrupt_before(s, n);
     if (rc == PAWL_OK && n->hooks != NULL)
         rc = hooks_run(s, n, PAWL_BEFORE, &done);
+    if (rc == PAWL_OK && !done && n->requires != RANK_NONE)
+        rc = mode_gate(s, g, n);
     if (rc == PAWL_OK && !done && n->gate != NULL)
         rc = gate(s, n, &leaves);
     if (rc != PAWL_OK)
@@ -361,7 +414,7 @@ static pawl_code phases(pawl_step *s, const gnode *n, bool *enter)
             *enter = true;
             return PAWL_OK;
         }
-        rc = n->kind == GNODE_WORK ? work_body(s, n) : n->kind == GNODE_SUB ? PAWL_OK : n->fn(s, n->arg);
+        rc = body(s, g, n);
         if (n->kind == GNODE_SUB)
             sub_outputs(s, n, s->v->task->child);
     }
@@ -501,7 +554,7 @@ pawl_code task_pass(pawl_step *s, const pawl_graph *g, frame *f, task *tk, const
         return bare_pass(s, g, n, f, tk, path, err);
     pass_begins(s, g, n, &v, f, tk, path);
     v.node_limits = n->kind == GNODE_PURE && n->has_limits ? &n->limits : NULL;
-    rc = phases(s, n, &enter);
+    rc = phases(s, g, n, &enter);
     if (enter && v.err.code == PAWL_OK)
         rc = sub_enter(s, n, tk, path, err);
     else

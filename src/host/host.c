@@ -3,6 +3,7 @@
  * Owns the engine, the thread and the second store handle. Called on any thread. The engine belongs to its thread; other threads read and write through
  * a store handle, under h->lock if that is the engine's. */
 #include "engine/run/begin.h"
+#include "engine/run/record_rights.h"
 #include "host/host.h"
 #include "kernel/machine.h"
 #include "kernel/names.h"
@@ -194,12 +195,11 @@ pawl_code pawl_host_list(pawl_host *h, const pawl_filter *filter, pawl_head_fn *
 /* If the machine refuses the input, nothing is written. */
 static pawl_code base_make(const pawl_machine *m, const pawl_run_info *info, const char *input, pawl_state **st, pawl_err *err)
 {
-    const pawl_event start = { .kind = PAWL_EV_START, .value = input, .time_ms = info->created_ms };
     pawl_step *step = pawl_step_new(NULL);
     pawl_code rc = step == NULL ? fail(err, PAWL_NOMEM, "%s: no memory to begin", info->id) : pawl_state_new(m, info, 0, NULL, st, err);
 
     if (rc == PAWL_OK)
-        rc = pawl_feed(m, *st, &start, step, err);
+        rc = start_try(m, *st, (pawl_bytes){ input, input != NULL ? strlen(input) : 0 }, info->created_ms, step, err);
     pawl_step_free(step);
     return rc < 0 ? rc : PAWL_OK;
 }

@@ -38,6 +38,7 @@ struct pawl_machine {
     const char *interrupt;      /* the signal that also interrupts running handlers; NULL: none */
     bool turns;
     bool shows_undo;            /* an effect has an inverse, and approvals are of both (P10) */
+    bool modes;                 /* a graph that goes by the mode of its run, and passes it on to its children */
     bool hears;                 /* the machine gets a signal even when no wait takes it */
     bool declares;              /* effects were declared after the machine was made; arena `declared` owns them */
     arena declared;

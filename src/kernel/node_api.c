@@ -375,6 +375,11 @@ void node_goto(pawl_step *s, const char *node)
 
 /* ---- asking ---------------------------------------------------------------------------------------------------- */
 
+pawl_code visit_mode_denies(pawl_step *s, mode_rank requires, mode_rank now)
+{
+    return visit_wrong(s, PAWL_DENIED, "Node '%s' requires %s mode; current mode is %s.", s->v->node, rank_title(requires), rank_title(now));
+}
+
 pawl_code pawl_call(pawl_step *s, const char *effect, const pawl_value *args, const pawl_value **receipt)
 {
     return pawl_call_with(s, effect, args, NULL, receipt);
@@ -414,6 +419,8 @@ pawl_code pawl_call_with(pawl_step *s, const char *effect, const pawl_value *arg
     limits = s->v->limits != NULL ? s->v->limits : machine_limits(s->m, effect);
     if (s->v->node_limits != NULL && limits == NULL)
         limits = s->v->node_limits;
+    if (s->v->plan && s->v->cursor >= s->v->task->ncalls && (limits == NULL || limits->cls != PAWL_PURE))
+        return visit_mode_denies(s, RANK_DEFAULT, RANK_PLAN);
     if ((rc = cost_said(s, cost, &limits, &own)) != PAWL_OK)
         return rc;
     due = cost_due(limits);
@@ -422,6 +429,18 @@ pawl_code pawl_call_with(pawl_step *s, const char *effect, const pawl_value *arg
         return rc;
     rc = visit_command(s, CALL_CALL, 0, 0, spec, size, &due, &c);
     return command_value(rc, c, receipt);
+}
+
+/* A child begins with the mode that this run has in the open superstep, and never has a higher one (E11). A lower one that comes meanwhile is delivered to
+ * it (child_tell.c). */
+static const pawl_value *with_rights(pawl_step *s, const pawl_value *input)
+{
+    const char *mode = mode_text(run_mode(s->st, false));
+    const pawl_value *given = input != NULL ? input : value_pack(&s->mem, NULL, "{}");
+
+    if (pawl_value_get(given, "@mode") == NULL)
+        given = value_with(&s->mem, given, "@mode", value_string(&s->mem, mode, strlen(mode)));
+    return value_with(&s->mem, given, "@rights", value_string(&s->mem, mode, strlen(mode)));
 }
 
 pawl_code pawl_spawn(pawl_step *s, const char *machine, const pawl_value *input, const pawl_value **result)
@@ -447,6 +466,8 @@ pawl_code pawl_spawn_with(pawl_step *s, const char *machine, const pawl_value *i
     if ((rc = budget_share(s, share, &given)) != PAWL_OK)
         return rc;
     due = share_due(&given);
+    if (s->m->modes && (input = with_rights(s, input)) == NULL)
+        return PAWL_NOMEM;
     spec = spec_spawn(s, machine, input, &given, NULL, &size);
     rc = visit_command(s, CALL_SPAWN, 0, 0, spec, size, &due, &c);
     return command_value(rc, c, result);

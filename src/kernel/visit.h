@@ -21,6 +21,7 @@ typedef struct visit {          /* the current pass */
     bool reading;               /* the pass is a route, which must not write */
     bool halt;
     bool issued;                /* this pass made a command */
+    bool plan;                  /* plan mode: new calls of effects that are not pure are denied */
     bool guard_asked;           /* the loop guard asked a person: no further commands in this pass */
     uint32_t nwon;
     const pawl_limits *limits;  /* for all commands of the node; NULL: the limits of each effect */

@@ -303,14 +303,15 @@ PAWL_TEST(test_E10_E11_a_cancel_reaches_the_children_and_waits_for_their_end)
 PAWL_TEST(test_E11_a_child_has_the_rights_of_its_parent)
 {
     pawl_engine *e = engine(false, true, NULL);
-    pawl_run_info mine = { .id = "r", .mode = "plan", .rights = "few", .context = "talk", .priority = 7, .trace = "00-1-2-01", .labels = { "red" } }, its;
+    pawl_run_info mine = { .id = "r", .mode = "default", .rights = "acceptEdits", .context = "talk", .priority = 7, .trace = "00-1-2-01", .labels = { "red" } };
+    pawl_run_info its;
     pawl_step *s = pawl_step_new(NULL);
     char id[200];
 
     CHECK_INT(pawl_run_with(e, &mine, "{\"n\":1}", NULL), PAWL_HALTED);
     CHECK_INT(pawl_state_info(pawl_run_state(e, children(e).first, NULL), s, &its, NULL), PAWL_OK);
-    CHECK_STR(its.mode, "plan");
-    CHECK_STR(its.rights, "few");
+    CHECK_STR(its.mode, "default");
+    CHECK_STR(its.rights, "acceptEdits");
     CHECK_STR(its.context, "talk");
     CHECK_STR(its.trace, "00-1-2-01");
     CHECK_INT(its.priority, 7);

@@ -46,7 +46,7 @@ static int found(town *t, const pawl_filter *f)
 
 static const pawl_run_info whole = {
     .id = "r", .life = 7, .seed = 9, .created_ms = 500, .created_by = "kim", .context = "talk", .parent = "p~0000000000000001/1.x.1.0",
-    .mode = "plan", .rights = "read", .retention = "keep:7d", .trace = "00-4bf9-01", .deadline_ms = 99999, .priority = -3,
+    .mode = "acceptEdits", .rights = "bypassPermissions", .retention = "keep:7d", .trace = "00-4bf9-01", .deadline_ms = 99999, .priority = -3,
     .labels = { "one", "two" },
 };
 
@@ -71,8 +71,8 @@ PAWL_TEST(test_S7_a_run_is_begun_with_its_record)
     CHECK_STR(was.created_by, "kim");
     CHECK_STR(was.context, "talk");
     CHECK_STR(was.parent, whole.parent);
-    CHECK_STR(was.mode, "plan");
-    CHECK_STR(was.rights, "read");
+    CHECK_STR(was.mode, "acceptEdits");
+    CHECK_STR(was.rights, "bypassPermissions");
     CHECK_STR(was.retention, "keep:7d");
     CHECK_STR(was.trace, "00-4bf9-01");
     CHECK_STR(was.labels[0], "one");
@@ -103,6 +103,9 @@ PAWL_TEST(test_X3_a_bad_record_is_told_and_leaves_nothing)
         { { .id = NULL }, PAWL_INVALID, "a run has an id, or a dedupe key" },
         { { .id = "no/id" }, PAWL_INVALID, "no/id" },
         { { .id = "r", .mode = "root" }, PAWL_INVALID, "mode \"root\" is none of plan" },
+        { { .id = "r", .rights = "read" }, PAWL_INVALID, "rights \"read\" are none of plan" },
+        { { .id = "r", .mode = "plan" }, PAWL_INVALID, "has no modes, so plan mode cannot hold" },
+        { { .id = "r", .rights = "plan" }, PAWL_INVALID, "has no modes, so plan mode cannot hold" },
         { { .id = "r", .retention = "keep:" }, PAWL_INVALID, "retention \"keep:\" is none of keep" },
         { { .id = "r", .retention = "keep:0d" }, PAWL_INVALID, "retention" },
         { { .id = "r", .retention = "keep:1w" }, PAWL_INVALID, "retention" },
@@ -148,7 +151,7 @@ PAWL_TEST(test_G10_a_record_that_differs_is_told_by_its_member)
         { { .id = "r", .context = "walk" }, "another context" },
         { { .id = "r", .parent = "q" }, "another parent" },
         { { .id = "r", .mode = "default" }, "another mode" },
-        { { .id = "r", .rights = "all" }, "another rights" },
+        { { .id = "r", .rights = "default" }, "another rights" },
         { { .id = "r", .retention = "delete" }, "another retention" },
         { { .id = "r", .deadline_ms = 5 }, "another deadline" },
         { { .id = "r", .priority = 3 }, "another priority" },

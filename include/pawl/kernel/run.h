@@ -26,8 +26,8 @@ typedef struct pawl_run_info {  /* the record with which a run is created (S7); 
     const char *created_by;     /* who; kept, not read */
     const char *context;        /* groups runs that belong together, such as the turns of a conversation */
     const char *parent;         /* of a child run: the invocation id of the command that spawned it */
-    const char *mode;           /* of permissions: plan, default, acceptEdits, bypassPermissions */
-    const char *rights;         /* a text of your own; kept, not read */
+    const char *mode;           /* of permissions: plan, default, acceptEdits, bypassPermissions; an engine puts it into the start of the run */
+    const char *rights;         /* the highest mode that the run and its children may ever have; enforced by an engine */
     const char *dedupe_key;     /* this and the next two: see pawl_run_with (engine.h); the kernel only stores them */
     const char *retention;
     const char *trace;          /* W3C trace context */

@@ -5,7 +5,10 @@
 #include "engine/child/child.h"
 #include "engine/command/handler.h"
 #include "engine/command/outbox.h"
+#include "engine/run/record_rights.h"
 #include "engine/run/run.h"
+#include "kernel/machine.h"
+#include "kernel/rights.h"
 #include "kernel/state.h"
 
 #include <stdio.h>
@@ -40,20 +43,22 @@ static pawl_code child_start(pawl_engine *e, cached_run *r, const outbox_entry *
 static pawl_code child_create(pawl_engine *e, cached_run *r, outbox_entry *entry, const pawl_machine *m, const buf *input, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
-    pawl_event start = { .kind = PAWL_EV_START, .value = input->data, .value_size = input->size, .time_ms = engine_now(e) };
+    const int64_t now = engine_now(e);
     pawl_run_info info;
     pawl_state *st = NULL;
     pawl_code rc = pawl_state_info(r->st, e->look, &info, err);
 
     if (rc != PAWL_OK)
         return rc;
-    if (charge_time_is_spent(r, start.time_ms, &why)) {
+    if (charge_time_is_spent(r, now, &why)) {
         entry_refuse(e, entry, PAWL_LIMIT, why.text);
         return PAWL_OK;
     }
-    info_of_child(&info, entry, start.time_ms);
+    info_of_child(&info, entry, now);
+    if (machine_channel_find(r->m, "", "@mode") != NULL)
+        info.mode = info.rights = mode_text(run_mode(r->st, true));
     if ((rc = pawl_state_new(m, &info, 0, NULL, &st, &why)) == PAWL_OK)
-        rc = pawl_feed(m, st, &start, e->step, &why);
+        rc = start_try(m, st, (pawl_bytes){ input->data, input->size }, now, e->step, &why);
     if (rc == PAWL_NOMEM || rc == PAWL_IO)
         fail(err, rc, "%s", why.text);
     else if (rc < 0)

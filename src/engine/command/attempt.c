@@ -4,6 +4,7 @@
  * handler, and reads nothing but the entry. Invariants: those that leave_check() asserts before an attempt starts (S2, E1, E13, E5). */
 #include "engine/command/attempt.h"
 #include "engine/run/stream_ring.h"
+#include "kernel/rights.h"
 #include "kernel/state.h"
 
 #include <string.h>
@@ -15,6 +16,8 @@ static void mode_look(outbox_entry *entry, pawl_state *st)
     const char *mode = pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
 
     entry->job.mode = NULL;
+    if (mode_ranked(mode) != RANK_NONE)
+        mode = mode_text(run_mode(st, true));
     if (mode == NULL || strlen(mode) >= sizeof entry->attempt.mode)
         return;
     memcpy(entry->attempt.mode, mode, strlen(mode) + 1);

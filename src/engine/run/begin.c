@@ -3,11 +3,14 @@
  * The public functions pawl_run*() and pawl_begin*(). Called by hosts on the driving thread; the store is used under the engine's lock. Invariant: the
  * base of a run is stored together with its first entry, or with a delivery of its start. */
 #include "engine/run/begin.h"
+#include "engine/run/record_rights.h"
 #include "engine/run/run.h"
 #include "kernel/cost.h"
 #include "kernel/item.h"
 #include "kernel/machine.h"
 #include "kernel/names.h"
+#include "kernel/rights.h"
+#include "kernel/state.h"
 #include "kernel/step.h"
 
 #include <stdio.h>
@@ -59,13 +62,11 @@ static pawl_code text_check(const char *run, const char *what, const char *text,
 
 pawl_code record_check(const pawl_run_info *i, pawl_err *err)
 {
-    static const char *const modes[] = { "plan", "default", "acceptEdits", "bypassPermissions" };
     const struct { const char *name, *text; } texts[] = {
         { "creator", i->created_by }, { "context", i->context }, { "parent", i->parent }, { "rights", i->rights }, { "trace", i->trace },
     };
     int64_t ms;
     pawl_code rc = PAWL_OK;
-    size_t mode = 0;
 
     for (size_t k = 0; k < sizeof texts / sizeof *texts && rc == PAWL_OK; k++)
         rc = text_check(i->id, texts[k].name, texts[k].text, err);
@@ -73,10 +74,11 @@ pawl_code record_check(const pawl_run_info *i, pawl_err *err)
         rc = text_check(i->id, "label", i->labels[k], err);
     if (rc != PAWL_OK)
         return rc;
-    while (i->mode != NULL && mode < 4 && strcmp(i->mode, modes[mode]) != 0)
-        mode++;
-    if (mode == 4)
+    if (i->mode != NULL && mode_ranked(i->mode) == RANK_NONE)
         return fail(err, PAWL_INVALID, "%s: mode \"%.64s\" is none of plan, default, acceptEdits, bypassPermissions", i->id, i->mode);
+    if (i->rights != NULL && mode_ranked(i->rights) == RANK_NONE)
+        return fail(err, PAWL_INVALID, "%s: rights \"%.64s\" are none of plan, default, acceptEdits, bypassPermissions: the highest mode that it may have",
+                    i->id, i->rights);
     if (!store_retention_read(i->retention, &ms))
         return fail(err, PAWL_INVALID, "%s: retention \"%.64s\" is none of keep, delete, keep:N with one of ms, s, m, h, d behind it", i->id,
                     i->retention);
@@ -162,7 +164,7 @@ pawl_code record_same(const pawl_state *st, pawl_step *look, const pawl_run_info
 }
 
 /* Checks that the input equals that of the run's start: starting an id again continues the run, and another input would be lost silently (G10). */
-static pawl_code same_input(pawl_engine *e, cached_run *r, const char *input, pawl_err *err)
+static pawl_code same_input_as(pawl_engine *e, cached_run *r, const char *input, pawl_err *err)
 {
     const pawl_value *given;
     pawl_entry *first = NULL;
@@ -180,6 +182,19 @@ static pawl_code same_input(pawl_engine *e, cached_run *r, const char *input, pa
     if (loaded != PAWL_OK)
         return loaded;
     return fail(err, PAWL_CONFLICT, "%s: it was begun with another input, and asks for none: go on without one, or begin another run", r->id);
+}
+
+static pawl_code same_input(pawl_engine *e, cached_run *r, const char *input, pawl_err *err)
+{
+    pawl_event start = { .kind = PAWL_EV_START, .value = input };
+    pawl_code rc;
+    buf text;
+
+    buf_init(&text, &e->alloc);
+    if ((rc = record_rights(r->m, pawl_state_base(r->st), r->st->parent != NULL, &start, &text, err)) == PAWL_OK)
+        rc = same_input_as(e, r, start.value, err);
+    buf_free(&text);
+    return rc;
 }
 
 /* ---- one that is there ---------------------------------------------------------------------------- */
@@ -413,7 +428,7 @@ static pawl_code run_begin_delivered(pawl_engine *e, const pawl_run_info *given,
         return rc;
     if (input != NULL)
         start.value = (pawl_bytes){ input, strlen(input) };
-    rc = pawl_feed(e->m, st, &(pawl_event){ .kind = PAWL_EV_START, .value = input, .time_ms = info.created_ms }, e->step, err);
+    rc = start_try(e->m, st, (pawl_bytes){ input, start.value.size }, info.created_ms, e->step, err);
     if (rc >= 0) {
         pthread_mutex_lock(&e->lock);
         rc = e->store->verbs->create(e->store, pawl_state_base(st), &with, err);

@@ -4,7 +4,9 @@
  * folded and its lines, blobs and waits are all kept for the commit, or the state of the run is dropped. */
 #include "engine/command/outbox.h"
 #include "engine/run/anchor.h"
+#include "engine/run/record_rights.h"
 #include "engine/run/run.h"
+#include "kernel/state.h"
 
 static pawl_code interrupt_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
@@ -36,7 +38,7 @@ static pawl_code lent_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, 
     return rc == PAWL_OK ? next : rc;
 }
 
-static pawl_code event_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
+static pawl_code event_feed_as(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
     const bool said = partial_wanted(r, ev);
     pawl_code rc;
@@ -64,6 +66,20 @@ static void anchor_heard(cached_run *r, const pawl_event *ev)
         anchor_move(r, ANCHOR_DUE);
     else if (r->anchor == ANCHOR_DONE)
         anchor_move(r, ANCHOR_NONE);
+}
+
+/* Whoever sent the event: the mode and the rights of the run's record hold. */
+static pawl_code event_feed(pawl_engine *e, cached_run *r, const pawl_event *given, pawl_err *err)
+{
+    pawl_event ev = *given;
+    pawl_code rc;
+    buf text;
+
+    buf_init(&text, &e->alloc);
+    if ((rc = record_rights(r->m, pawl_state_base(r->st), r->st->parent != NULL, &ev, &text, err)) == PAWL_OK)
+        rc = event_feed_as(e, r, &ev, err);
+    buf_free(&text);
+    return rc;
 }
 
 pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
