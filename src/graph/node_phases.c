@@ -296,7 +296,7 @@ static pawl_code state_ref(pawl_step *s, const pawl_value **out)
 }
 
 /* The arguments of a hook. One that sees the state gets all members, null where there is none. NULL: see the visit, or no memory. */
-static const pawl_value *hook_args(pawl_step *s, const gnode *n, const hook *h)
+static const pawl_value *node_hook_args(pawl_step *s, const gnode *n, const hook *h)
 {
     static const char *const names[2] = { "before", "after" };
     const pawl_value *none = value_null(&s->mem), *given = s->v->args != NULL ? s->v->args : none, *writes = none, *mode = none, *state, *out;
@@ -321,7 +321,7 @@ static pawl_code hooks_run(pawl_step *s, const gnode *n, pawl_phase phase, bool 
     for (const hook *h = n->hooks; h != NULL; h = h->next) {
         if (h->phase != phase)
             continue;
-        if ((args = hook_args(s, n, h)) == NULL && h->state)
+        if ((args = node_hook_args(s, n, h)) == NULL && h->state)
             return PAWL_NOMEM;
         rc = pawl_call(s, h->effect, args, &receipt);
         if (rc == PAWL_EFFECT)

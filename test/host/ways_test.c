@@ -364,7 +364,7 @@ enum { GOES_ON = sizeof on_table / sizeof *on_table };
 
 /* Calls that leave a message in the way of pawl_handle_answer, or do nothing to a run. */
 static const char other_calls[] =
-    " pawl_engine_abandon pawl_engine_add pawl_engine_admit pawl_engine_approvers pawl_engine_blobs pawl_engine_budget pawl_engine_clock pawl_engine_drain"
+    " pawl_engine_abandon pawl_engine_add pawl_engine_admit pawl_engine_anchor pawl_engine_approvers pawl_engine_blobs pawl_engine_budget pawl_engine_clock pawl_engine_drain"
     " pawl_engine_durability pawl_engine_effect pawl_engine_fd pawl_engine_free pawl_engine_grace pawl_engine_late pawl_engine_lease pawl_engine_live"
     " pawl_engine_machine pawl_engine_reply pawl_engine_reply_max pawl_engine_secret pawl_engine_settings pawl_engine_sql pawl_engine_step"
     " pawl_engine_stop pawl_engine_store pawl_engine_tell pawl_engine_threads pawl_engine_wake pawl_engine_watch pawl_handle_asks pawl_handle_by"
