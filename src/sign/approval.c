@@ -130,7 +130,7 @@ const pawl_value *approval_sign(arena *mem, const approval_question *q, const ap
     buf_init(&b, &mem->alloc);
     if (proof == NULL || !signed_bytes(mem, proof, name, note, time_ms, &b))
         fail(err, mem->failed || b.failed ? PAWL_NOMEM : PAWL_INVALID, "%.100s: nothing can be signed for it", q->wait);
-    else if (pawl_key_of_seed(seed, key, err) == PAWL_OK && key_sign(seed, b.data, b.size, signature, err) == PAWL_OK)
+    else if (key_sign(seed, b.data, b.size, key, signature, err) == PAWL_OK)
         out = value_pack(mem, err, "{s:v,s:s,s:s,s:s,s:i}", "answer", whole, "key", key, "name", name, "signature", signature, "time", time_ms);
     buf_free(&b);
     return out;

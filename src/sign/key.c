@@ -95,14 +95,19 @@ bool key_read(const char *text, uint8_t out[KEY_BYTES])
     return text != NULL && strncmp(text, key_prefix, sizeof key_prefix - 1) == 0 && base64_get(text + sizeof key_prefix - 1, out, KEY_BYTES);
 }
 
+static void key_text(const uint8_t bytes[KEY_BYTES], char out[PAWL_KEY_ROOM])
+{
+    memcpy(out, key_prefix, sizeof key_prefix);
+    base64_put(bytes, KEY_BYTES, out + sizeof key_prefix - 1);
+}
+
 pawl_code pawl_key_of_seed(const uint8_t seed[PAWL_SEED_BYTES], char key[PAWL_KEY_ROOM], pawl_err *err)
 {
     uint8_t bytes[KEY_BYTES];
 
     if (!ed25519_made(seed, NULL, 0, bytes, NULL))
         return fail(err, PAWL_INVALID, "this build has no Ed25519: make the key elsewhere");
-    memcpy(key, key_prefix, sizeof key_prefix);
-    base64_put(bytes, KEY_BYTES, key + sizeof key_prefix - 1);
+    key_text(bytes, key);
     return PAWL_OK;
 }
 
@@ -128,12 +133,13 @@ bool pawl_key_fingerprint(const char *key, char out[PAWL_FINGERPRINT_ROOM])
     return true;
 }
 
-pawl_code key_sign(const uint8_t seed[PAWL_SEED_BYTES], const void *bytes, size_t size, char out[SIGNATURE_ROOM], pawl_err *err)
+pawl_code key_sign(const uint8_t seed[PAWL_SEED_BYTES], const void *bytes, size_t size, char key[PAWL_KEY_ROOM], char out[SIGNATURE_ROOM], pawl_err *err)
 {
-    uint8_t key[KEY_BYTES], signature[PAWL_SIGNATURE_BYTES];
+    uint8_t made[KEY_BYTES], signature[PAWL_SIGNATURE_BYTES];
 
-    if (!ed25519_made(seed, bytes, size, key, signature))
+    if (!ed25519_made(seed, bytes, size, made, signature))
         return fail(err, PAWL_INVALID, "this build has no Ed25519: sign elsewhere");
+    key_text(made, key);
     base64_put(signature, PAWL_SIGNATURE_BYTES, out);
     return PAWL_OK;
 }

@@ -13,7 +13,8 @@ enum { KEY_BYTES = 32, SIGNATURE_ROOM = 89 };   /* 88 characters of base64, and 
 /* ---- key.c ------------------------------------------------------------------------------------------- */
 
 bool key_read(const char *text, uint8_t out[KEY_BYTES]);        /* of "ed25519:BASE64" */
-pawl_code key_sign(const uint8_t seed[PAWL_SEED_BYTES], const void *bytes, size_t size, char out[SIGNATURE_ROOM], pawl_err *err);
+/* `key`: the public one of the seed, made on the way. */
+pawl_code key_sign(const uint8_t seed[PAWL_SEED_BYTES], const void *bytes, size_t size, char key[PAWL_KEY_ROOM], char out[SIGNATURE_ROOM], pawl_err *err);
 /* Whether `signature` (base64) is of `bytes` by `key`. */
 bool key_signed(const char *key, const void *bytes, size_t size, const char *signature);
 

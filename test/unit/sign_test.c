@@ -41,7 +41,8 @@ PAWL_TEST(test_P11_keys_and_signatures_are_those_of_the_standard)
         seed_of(rows[i].seed, seed);
         CHECK_INT(pawl_key_of_seed(seed, key, NULL), PAWL_OK);
         CHECK_STR(key, rows[i].key);
-        CHECK_INT(key_sign(seed, rows[i].text, strlen(rows[i].text), signature, NULL), PAWL_OK);
+        CHECK_INT(key_sign(seed, rows[i].text, strlen(rows[i].text), key, signature, NULL), PAWL_OK);
+        CHECK_STR(key, rows[i].key);
         CHECK_STR(signature, rows[i].signature);
         CHECK(key_signed(key, rows[i].text, strlen(rows[i].text), signature));
     }

@@ -1,11 +1,10 @@
 /* replay.c - `pawl replay`: folds a journal, verifies it with the machine of its run, or compares it with another file (K5, F5).
  *
  * Called by main.c on the main thread. No effect is performed and nothing is written. */
-#include "app/signers.h"
 #include "cli/open_session.h"
+#include "cli/signatures.h"
 #include "cli/verbs.h"
 #include "history/current_state.h"
-#include "kernel/item.h"
 
 static int fold(session *s)
 {
@@ -27,41 +26,6 @@ static int fold(session *s)
     return EXIT_DONE;
 }
 
-typedef struct trust_look { cli_call *c; const pawl_value *known; pawl_err *err; uint64_t seq; pawl_code rc; } trust_look;
-
-/* A journal is good whatever this machine trusts; but who reads it here has to know that a signature would not count. */
-static bool see_signed(void *ctx, uint64_t seq, const pawl_entry *e)
-{
-    trust_look *t = ctx;
-
-    for (const item *it = e->items; it != NULL && t->rc == PAWL_OK; it = it->next) {
-        const pawl_value *by = pawl_value_get(pawl_value_get(it->value, "signed"), "by"), *one = it->kind == ITEM_SIGN ? it->value : pawl_value_at(by, 0);
-
-        for (size_t i = 0; (it->kind == ITEM_ANSWER || it->kind == ITEM_SIGN) && one != NULL && t->rc == PAWL_OK; one = pawl_value_at(by, ++i)) {
-            const char *name = pawl_value_string(pawl_value_get(one, "name")), *key = pawl_value_string(pawl_value_get(one, "key"));
-
-            t->rc = name == NULL || key == NULL ? PAWL_OK : signers_count(&t->c->mem, t->known, name, key, t->err);
-        }
-    }
-    t->seq = seq;
-    return t->rc == PAWL_OK;
-}
-
-/* *seq: the entry of the first signature that does not count on this machine. */
-static pawl_code signatures_trusted(cli_call *c, pawl_store *store, const char *run, uint64_t *seq, pawl_err *err)
-{
-    trust_look t = { .c = c, .err = err };
-    pawl_err why = { PAWL_OK, "" };
-
-    if ((t.known = signers_known(&c->mem, &why)) == NULL || pawl_value_size(pawl_value_get(t.known, "distrusted")) +
-        pawl_value_size(pawl_value_get(t.known, "trusted")) == 0)
-        return PAWL_OK;
-    if (pawl_history_walk(store, run, 0, 0, see_signed, &t, &why) != PAWL_OK && t.rc == PAWL_OK)
-        t.rc = fail(err, why.code, "%s", why.text);
-    *seq = t.rc != PAWL_OK ? t.seq : *seq;
-    return t.rc;
-}
-
 /* `m` NULL: the journal is so damaged that its machine is unknown, and it is only folded. A finding exits with 1, a store that cannot be read with 5. */
 static int verify(cli_call *c, pawl_store *store, const pawl_machine *m, const char *run)
 {
@@ -69,7 +33,7 @@ static int verify(cli_call *c, pawl_store *store, const pawl_machine *m, const c
     pawl_err err = {0}, why = {0};
     pawl_code rc = pawl_history_verify(store, m, run, &v, &err);
 
-    if (rc == PAWL_OK && (rc = signatures_trusted(c, store, run, &v.seq, &err)) != PAWL_OK)
+    if (rc == PAWL_OK && (rc = signatures_trusted(&c->mem, store, run, &v.seq, &err)) != PAWL_OK)
         cli_note(c, "%s: every byte is the same, but a signature does not count here", run);
     if (c->json)
         cli_json(c, value_pack(&c->mem, NULL, "{s:u,s:u,s:b,s:u,s:s,s:u,s:s}", "entries", v.entries, "folded", v.folded, "good", rc == PAWL_OK, "records",

@@ -3,6 +3,7 @@
  * Called by main.c on the main thread. Owns nothing that outlives the call; nothing is written to a run. Every run is folded, so that its chain, its snapshot
  * and its indexes are checked; `replay --verify` also feeds its machine again. */
 #include "app/anchor.h"
+#include "cli/signatures.h"
 #include "cli/verbs.h"
 
 #include <errno.h>
@@ -24,18 +25,20 @@ typedef struct verifying {
     char ids[PAGE_RUNS][RUN_ID_BYTES];
 } verifying;
 
-static void found(verifying *v, const pawl_anchor_finding *f)
+static void found_as(verifying *v, const char *fault, const pawl_anchor_finding *f)
 {
     cli_call *c = v->c;
 
     v->bad++;
     if (c->json)
         v->findings = value_push(&c->mem, v->findings, value_pack(&c->mem, NULL, "{s:i,s:s,s:u,s:u,s:u,s:v,s:u,s:s}", "at", f->at_ms, "fault",
-            pawl_anchor_fault_name(f->fault), "line", f->line, "lines", f->lines, "newest", f->newest, "run",
+            fault, "line", f->line, "lines", f->lines, "newest", f->newest, "run",
             f->run != NULL ? value_string(&c->mem, f->run, strlen(f->run)) : value_pack(&c->mem, NULL, "n"), "seq", f->seq, "text", f->text));
     else
-        cli_note(c, "%s: %s", pawl_anchor_fault_name(f->fault), f->text);
+        cli_note(c, "%s: %s", fault, f->text);
 }
+
+static void found(verifying *v, const pawl_anchor_finding *f) { found_as(v, pawl_anchor_fault_name(f->fault), f); }
 
 /* ---- the journals ------------------------------------------------------------------------------------------- */
 
@@ -49,6 +52,11 @@ static pawl_code run_verify(verifying *v, const char *run, pawl_err *err)
     buf text;
 
     v->runs++;
+    if (rc == PAWL_OK && signatures_trusted(&v->c->mem, v->s, run, &f.seq, &why) != PAWL_OK) {
+        f.text = why.text;
+        found_as(v, "untrusted", &f);
+        return PAWL_OK;
+    }
     if (rc == PAWL_OK || rc == PAWL_GONE)
         return PAWL_OK;
     if (rc != PAWL_CORRUPT && rc != PAWL_INVALID)
