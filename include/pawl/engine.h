@@ -139,14 +139,13 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_begin(pawl_engine *e, const char *run, con
 /* The same with a record (S7): `info` is copied; 0 or NULL in it: generated (life, seed, created_ms) or not given.
  *   dedupe_key   1 to 4096 bytes: starting with the same key again gives the same run. Its id follows from the key, so `id` is NULL:
  *                pawl_dedupe_run computes it. Later input is sent by pawl_event_send, not by starting again.
- *   context      channels that the machine declares with `keep` start with their final values of the newest completed run of the
- *                context
+ *   context      channels that the machine declares with `keep` start with their final values of the newest completed run of the context
  *   deadline_ms  it is canceled then, with the reason "deadline" (pawl_run_reason)
  *   retention    after its end: "keep" (the default), "delete", or "keep:7d" (ms, s, m, h): then a worker removes it, or the start of a new run
  *                of that id. The engine that drove it to its end can still read its result until a run of the id is started (at most
  *                256 of those that pawl_work drove)
- *   mode         plan, default, acceptEdits or bypassPermissions (P1): written to the channel "@mode" by its start, if its input has no lower one.
- *                A machine without that channel (agents have it, and graphs with pawl_graph_modes) is refused plan mode: PAWL_INVALID
+ *   mode         plan, default, acceptEdits or bypassPermissions (P1): its start writes it to "@mode", unless its input has a lower one.
+ *                A machine without modes is refused plan mode; agents have them, and graphs with pawl_graph_modes
  *   rights       the highest mode that it may ever have, as a mode: no input, no update and no child gets above it
  *   budget       what it and its children may spend (A8); pawl_state_spent has the balance
  * Texts have at most 4096 bytes. A run that exists must agree with what is given of life, seed, context, parent, labels, mode, rights, priority, budget,
@@ -199,9 +198,8 @@ PAWL_API uint64_t pawl_engine_refolds(const pawl_engine *e);
  * the run is parked with it, until pawl_run. */
 typedef pawl_code pawl_admit_fn(void *ctx, pawl_state *st, pawl_err *err);
 PAWL_API void pawl_engine_admit(pawl_engine *e, pawl_admit_fn *fn, void *ctx);
-/* Called before that for the same run, once it has started: *update becomes an object of reserved channels that it is to have from now on, such as
- * {"@policy":...} of settings that have changed, lent until the next call; NULL: none. It is stored before a command of the run leaves. Below 0: the run
- * is parked with the reason. */
+/* Called before that for the same run, once it has started: *update becomes an object of reserved channels that it takes before a command of it leaves, such
+ * as {"@policy":...} of settings that have changed, lent until the next call; NULL: none. Below 0: the run is parked with the reason. */
 typedef pawl_code pawl_settings_fn(void *ctx, pawl_state *st, const char **update, pawl_err *err);
 PAWL_API void pawl_engine_settings(pawl_engine *e, pawl_settings_fn *fn, void *ctx);
 
