@@ -25,7 +25,7 @@ foreach(target contract contract_tests)
     pawl_flags(${target})
 endforeach()
 
-# The library again, with rules that can be broken: for the test that shows that the simulator finds a broken rule.
+# The library again, with rules that can be broken: for the tests that show that the simulator finds a broken rule, and that the sandbox holds without one.
 add_library(pawl_breakable STATIC EXCLUDE_FROM_ALL ${PAWL_SOURCES})
 add_dependencies(pawl_breakable pawl_inside_c)
 target_compile_definitions(pawl_breakable PRIVATE PAWL_BREAK)
@@ -65,7 +65,7 @@ foreach(pattern unit/*.c trace/*.c fault/*.c agent/*_test.c effect/*_test.c host
         if(name MATCHES "^sqlite_" AND NOT EXISTS ${PROJECT_SOURCE_DIR}/src/store/sqlite)
             continue()
         endif()
-        if(name STREQUAL "sim_broken_test")
+        if(name MATCHES "^(sim|sandbox)_broken_test$")
             pawl_test(${folder} ${file} pawl_breakable)
             target_compile_definitions(${folder}-${name} PRIVATE PAWL_BREAK)
             continue()

@@ -57,9 +57,13 @@
     X(PASS_FIRST, "a run takes no step in a pass in which another has moved") \
     X(BATCH_CLOSED, "no run is claimed while another is driven")
 
+/* Faults that no simulator finds, because a second wall stands behind them: test/effect/sandbox_broken_test.c shows that it holds alone. */
+#define BROKEN_WALL_TABLE(X) \
+    X(READS, "every command is taken for one that only reads")
+
 #ifdef PAWL_BREAK
 #define X(name, what) BROKEN_##name,
-typedef enum broken_rule { BROKEN_NOTHING, BROKEN_TABLE(X) BROKEN_RULES } broken_rule;
+typedef enum broken_rule { BROKEN_NOTHING, BROKEN_TABLE(X) BROKEN_RULES, BROKEN_WALL_TABLE(X) BROKEN_ALL } broken_rule;
 #undef X
 extern int pawl_broken;         /* a broken_rule; set by the test */
 #define BROKEN(rule) (pawl_broken == (rule))

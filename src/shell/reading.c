@@ -2,6 +2,7 @@
  *
  * Owns nothing; any thread. Called by src/policy and by whoever runs commands.
  * Invariant: each verb of git in readers.c runs nothing in this environment, whatever the configuration and the attributes of a repository say. */
+#include "base/broken.h"
 #include "shell/readers.h"
 
 /* ---- a command line ------------------------------------------------------------------------------------------ */
@@ -15,6 +16,8 @@ bool shell_only_reads(shell *s, const char *text, size_t size)
 {
     bool moved = false;
 
+    if (BROKEN(BROKEN_READS))
+        return true;
     shell_split(s, text, size);
     if (s->unsure != NULL || s->nparts == 0)
         return false;
