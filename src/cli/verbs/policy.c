@@ -10,6 +10,7 @@
 #include "net/net.h"
 #include "policy/gate.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -344,6 +345,14 @@ static int modes(cli_call *c)
     return put ? EXIT_DONE : EXIT_FAILED;
 }
 
+/* Else whoever makes that file later, a command of an agent too, would have rules and hooks that nobody has read. */
+static bool has_settings(const char *project)
+{
+    char path[PATH_MAX];
+
+    return snprintf(path, sizeof path, "%s/.pawl/settings.json", strcmp(project, "/") == 0 ? "" : project) < (int)sizeof path && access(path, F_OK) == 0;
+}
+
 static int trust(cli_call *c, bool trusted)
 {
     const char *given = c->nargs > 1 ? c->args[1] : ".";
@@ -358,6 +367,10 @@ static int trust(cli_call *c, bool trusted)
     }
     project = settings_project(&c->mem, arena_text(&c->mem, real));
     free(real);
+    if (project != NULL && trusted && !has_settings(project)) {
+        fail(&err, PAWL_INVALID, "%.300s has no .pawl/settings.json, so there is nothing to trust: write it first", project);
+        return cli_fail(c, PAWL_INVALID, &err);
+    }
     if (project == NULL || (rc = settings_trust(&c->mem, project, trusted, &err)) != PAWL_OK)
         return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
     cli_note(c, trusted ? "%s is trusted: allow rules and hooks of its .pawl/settings.json apply from now on" :
