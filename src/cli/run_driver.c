@@ -246,6 +246,8 @@ static int ended(session *s, pawl_state *st)
     say_detail(reason);
     if (status == PAWL_FAILED && kept_undone(st))
         cli_note(s->c, "its steps are undone; start a new run, or fork this one from an earlier entry: pawl fork %s --at SEQ", s->run);
+    else if (status == PAWL_FAILED && s->path != NULL && why != NULL && strstr(why, ": max_steps ") != NULL)
+        cli_note(s->c, "raise `max_steps` in the file, then: pawl retry %s --file %s --upgrade", s->run, s->path);
     else if (status == PAWL_FAILED)
         cli_note(s->c, "try again: pawl retry %s%s", s->run,
                  why != NULL && strstr(why, "budget: ") != NULL ? " --budget calls=N (or tokens, money, time)" : "");
