@@ -103,6 +103,9 @@ PAWL_API void pawl_graph_join_of(pawl_graph *g, const char *to, const char *cons
 /* A gate: before the node runs a person says yes or no; with no the run is rejected. `prompt` NULL: "Go on?" */
 PAWL_API void pawl_graph_gate(pawl_graph *g, const char *node, const char *prompt);
 PAWL_API void pawl_graph_gate_no(pawl_graph *g, const char *node, const char *to);  /* instead a no leads to `to` */
+/* Instead a no means "not now": it is journaled, with who, when and the note, and the question is asked again, as the next wait of the same visit (W9). Only
+ * a yes lets the node run. Not together with pawl_graph_gate_no. */
+PAWL_API void pawl_graph_gate_waits(pawl_graph *g, const char *node);
 PAWL_API void pawl_graph_interrupt_before(pawl_graph *g, const char *node);  /* waits before it; any answer continues */
 PAWL_API void pawl_graph_interrupt_after(pawl_graph *g, const char *node);   /* waits after it, when its writes are merged */
 

@@ -256,7 +256,9 @@ void session_no(const session *s, const char *run, const pawl_wait *w, buf *out)
 
     if (strcmp(run, s->run) != 0)
         return;
-    if (n != NULL && n->on_no.name != NULL)
+    if (n != NULL && n->no_waits)
+        buf_text(out, "not now: it is asked again");
+    else if (n != NULL && n->on_no.name != NULL)
         buf_fmt(out, "goes on at %s", n->on_no.name);
     else
         buf_text(out, session_is_agent(s) && w->about != NULL ? agent_no(s) : "the run ends rejected");

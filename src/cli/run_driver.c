@@ -89,6 +89,21 @@ static pawl_code tell_child(session *s, void *ctx, pawl_err *err)
     return rc == PAWL_OK ? driven(s, go_on, NULL, err) : rc;
 }
 
+/* The visit that asks: the id of its wait without its last number. */
+static size_t visit_size(const char *id)
+{
+    const char *last = strrchr(id, '.');
+
+    return last != NULL ? (size_t)(last - id) : strlen(id);
+}
+
+static bool denied_before(const session *s, const pawl_wait *w)
+{
+    const size_t n = visit_size(w->id);
+
+    return s->denied[0] != '\0' && strlen(s->denied) == n && memcmp(s->denied, w->id, n) == 0;
+}
+
 static pawl_code give(session *s, const pawl_wait *w, const char *json, const char *by, pawl_err *err)
 {
     pawl_event ev = { .kind = PAWL_EV_ANSWER, .by = by };
@@ -99,6 +114,8 @@ static pawl_code give(session *s, const pawl_wait *w, const char *json, const ch
         return rc;
     snprintf(id, sizeof id, "%s", w->id);
     ev.id = id;
+    if (w->kind == PAWL_WAIT_APPROVAL && strcmp(json, "false") == 0)
+        snprintf(s->denied, sizeof s->denied, "%.*s", (int)visit_size(id), id);
     return is_childs(s, &ev) ? tell_child(s, &ev, err) : driven(s, go_event, &ev, err);
 }
 
@@ -108,7 +125,7 @@ static answered answer_flag(session *s, const pawl_wait *w, pawl_code *rc, pawl_
     bool yes = cli_given(s->c, "yes") != NULL, no = cli_given(s->c, "no") != NULL;
     char by[128];
 
-    if (w->kind != PAWL_WAIT_APPROVAL || w->approvers != NULL || (!yes && !no))
+    if (w->kind != PAWL_WAIT_APPROVAL || w->approvers != NULL || (!yes && !no) || (no && denied_before(s, w)))
         return LEFT;
     snprintf(by, sizeof by, "%s, by %s", go_who(), yes ? "--yes" : "--no");
     *rc = give(s, w, yes ? "true" : "false", by, err);
@@ -121,7 +138,7 @@ static answered answer_here(session *s, const char *run, const pawl_wait *w, paw
     buf json, no;
 
     if (!s->c->err_tty || !isatty(STDIN_FILENO) || w->kind == PAWL_WAIT_SIGNAL || w->kind == PAWL_WAIT_INPUT || s->c->json ||
-        !signers_can_sign(&s->mem, w))
+        !signers_can_sign(&s->mem, w) || denied_before(s, w))
         return LEFT;
     buf_init(&json, NULL);
     buf_init(&no, NULL);

@@ -151,7 +151,7 @@ struct file_node {
     source_place join_at;
     named_place on_no, on_error;
     pawl_mode requires;
-    bool before, after, defer;
+    bool before, after, defer, no_waits;        /* no_waits: `on_no: wait`, where no node has that name (W9) */
     /* jq expressions that are evaluated first, in one call */
     expression **body;
     size_t nbody, body_cap;

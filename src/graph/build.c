@@ -546,6 +546,14 @@ void pawl_graph_gate_no(pawl_graph *g, const char *node, const char *to)
         n->gate_no = keep(g, to);
 }
 
+void pawl_graph_gate_waits(pawl_graph *g, const char *node)
+{
+    gnode *n = node_named(g, node, "a gate's no");
+
+    if (n != NULL)
+        n->gate_waits = true;
+}
+
 void pawl_graph_interrupt_before(pawl_graph *g, const char *node)
 {
     gnode *n = node_named(g, node, "an interrupt");

@@ -333,6 +333,8 @@ static void code_node(buf *b, const gnode *n)
     code_text(b, n->gate);
     buf_text(b, ",\"gate_no\":");
     code_text(b, n->gate_no);
+    if (n->gate_waits)
+        buf_text(b, ",\"gate_waits\":true");       /* only where it is so: the hash of other graphs stays */
     buf_text(b, ",\"goto\":");
     code_names(b, n->gotos, n->ngotos);
     if (n->sub != NULL) {

@@ -61,6 +61,7 @@ typedef struct gnode {
     const char **writes;        /* channels that the node declares to write */
     uint32_t nwrites;
     const char *gate, *gate_no;
+    bool gate_waits;            /* a no is journaled, and asked again */
     const char *note;           /* its label in pictures; NULL: its kind */
     bool has_retry, has_limits;
     pawl_retry retry;

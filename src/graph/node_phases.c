@@ -119,7 +119,7 @@ static pawl_code interrupt_before(pawl_step *s, const gnode *n)
     return pawl_ask_with(s, &q, NULL);
 }
 
-/* Asks for the approval of a gate. No leads to `gate_no`, or rejects the run. */
+/* Asks for the approval of a gate. No leads to `gate_no`, is asked again, or rejects the run (W9). */
 static pawl_code gate(pawl_step *s, const gnode *n, bool *leaves)
 {
     const pawl_value *answer, *schema;
@@ -130,10 +130,11 @@ static pawl_code gate(pawl_step *s, const gnode *n, bool *leaves)
     q.schema = schema = value_pack(&s->mem, NULL, "{s:s}", "type", "boolean");
     if (q.prompt == NULL || schema == NULL)
         return PAWL_NOMEM;
-    if ((rc = pawl_ask_with(s, &q, &answer)) != PAWL_OK)
+    do
+        rc = pawl_ask_with(s, &q, &answer);
+    while (rc == PAWL_OK && n->gate_waits && !pawl_value_bool(answer));
+    if (rc != PAWL_OK || pawl_value_bool(answer))
         return rc;
-    if (pawl_value_bool(answer))
-        return PAWL_OK;
     *leaves = true;
     if (n->gate_no == NULL)
         return visit_wrong(s, PAWL_DENIED, "%s: no", n->gate);

@@ -418,7 +418,7 @@ static void check_flags(search *s, check_spot *spot)
             continue;
         if (n->kind == GNODE_PURE)
             spot->flags |= SPOT_LEAVES;
-        if (n->gate != NULL && n->gate_no == NULL)
+        if (n->gate != NULL && n->gate_no == NULL && !n->gate_waits)
             spot->flags |= SPOT_ENDS;           /* the answer no rejects the run */
     }
     check_unite(s->ran, s->now, s->words);

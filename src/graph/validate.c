@@ -256,12 +256,16 @@ static void check_node(shape *c, uint32_t at)
     const gnode *n = c->g->nodes[at];
     char hint[HINT_BYTES];
 
-    if (at == START_INDEX && (n->gate != NULL || n->gate_no != NULL || n->before || n->after || n->defer || n->hooks != NULL ||
+    if (at == START_INDEX && (n->gate != NULL || n->gate_no != NULL || n->gate_waits || n->before || n->after || n->defer || n->hooks != NULL ||
                               n->has_retry || n->has_limits || n->nwrites > 0))
         SAY(c, "bad-start", "", "%s: \"%s\" never runs: it has ways on, and nothing else", c->label, PAWL_START);
     check_ways(c, at);
     if (at != START_INDEX && c->entry && c->from[at] == NOWHERE)
         SAY(c, "unreachable", path_of_reach(c), "%s: node \"%s\": nothing reaches it", c->label, n->name);
+    if (n->gate_no != NULL && n->gate_waits)
+        SAY(c, "two-noes", "", "%s: node \"%s\": a no leads to \"%.80s\", and keeps it waiting: one of the two", c->label, n->name, n->gate_no);
+    if (n->gate_waits && n->gate == NULL)
+        WARN(c, "no-gate", "", "%s: node \"%s\": a no keeps it waiting, but nobody is asked: it has no gate", c->label, n->name);
     if (n->gate_no != NULL && n->gate == NULL)
         WARN(c, "no-gate", "", "%s: node \"%s\": a no leads to \"%.80s\", but nobody is asked: it has no gate", c->label, n->name,
              n->gate_no);

@@ -472,6 +472,51 @@ PAWL_TEST(test_G5_a_gate_takes_a_yes_or_a_no)
     }
 }
 
+/* Not now: each no is in the journal with who and why, the question stands, and only a yes goes on. */
+PAWL_TEST(test_W9_a_no_may_keep_a_gate_waiting)
+{
+    const part parts[] = { { "a", NULL, "x=1" }, { "b", "a", "log=\"b\"" }, { 0 } };
+    pawl_graph *g = graph(parts);
+    world w;
+
+    pawl_graph_gate(g, "b", "let it in?");
+    pawl_graph_gate_waits(g, "b");
+    begin(&w, g, NULL);
+    stands_still(&w);
+    CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_ANSWER, .value = "false", .by = "ada", .note = "not before noon" }), PAWL_INTERRUPTED);
+    stands_still(&w);
+    CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_ANSWER, .id = "2.b.1.0", .value = "true" }), PAWL_CONFLICT);        /* W3: that one was answered */
+    stands_still(&w);
+    world_answer(&w, "b", "false");
+    stands_still(&w);
+    CHECK_STR(world_get(&w, "log"), "");
+    world_answer(&w, "b", "true");
+    CHECK_STR(world_status(&w), "completed");
+    CHECK_STR(world_get(&w, "log"), "[\"b\"]");
+    world_expect(&w, "1 start working | start {}; close -> a\n"
+                     "2 tick input-required | a leaves x=1; close -> b; ask 2.b.1.0 "
+                     "{\"kind\":\"approval\",\"prompt\":\"let it in?\",\"schema\":{\"type\":\"boolean\"},\"slot\":\"b\"}\n"
+                     ". answer 2.b.1.0 false; ask 2.b.1.1 "
+                     "{\"kind\":\"approval\",\"prompt\":\"let it in?\",\"schema\":{\"type\":\"boolean\"},\"slot\":\"b.1\"}\n"
+                     ". answer 2.b.1.1 false; ask 2.b.1.2 "
+                     "{\"kind\":\"approval\",\"prompt\":\"let it in?\",\"schema\":{\"type\":\"boolean\"},\"slot\":\"b.2\"}\n"
+                     ". answer 2.b.1.2 true; b leaves log=\"b\"\n"
+                     "3 tick completed | records 6; close ->\n");
+    world_end(&w);
+}
+
+PAWL_TEST(test_W9_a_no_has_one_meaning)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_graph *g = gated(PAWL_END);
+    pawl_machine *m;
+
+    pawl_graph_goto(g, "a", "c", NULL);
+    pawl_graph_gate_waits(g, "b");
+    m = pawl_graph_compile(g, &err);
+    CHECK(m == NULL && strstr(err.text, "keeps it waiting: one of the two") != NULL);
+}
+
 PAWL_TEST(test_G5_a_no_at_a_gate_says_where_and_why)
 {
     world w;

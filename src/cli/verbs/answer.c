@@ -338,8 +338,9 @@ const cli_verb verb_approve = {
 const cli_verb verb_deny = {
     .name = "deny", .form = "RUN [WAIT]", .what = "deny at a gate, and continue the run", .options = deny_options, .least = 1, .most = 2,
     .store = true, .answers = true, .acts = true, .run = deny_run,
-    .about = "The run continues at the gate's `on_no:`, or ends rejected (exit 1). For an\n"
-             "agent the turn ends (exit 1), or the model receives the denial and continues, as\n"
-             "its file says. At a gate with `approvers:` one signed denial is enough.",
+    .about = "The run continues at the gate's `on_no:`, goes on waiting (`on_no: wait`, exit\n"
+             "3), or ends rejected (exit 1). For an agent the turn ends (exit 1), or the model\n"
+             "receives the denial and continues, as its file says. At a gate with\n"
+             "`approvers:` one signed denial is enough.",
     .example = "pawl deny @ --reason 'not on a Friday'",
 };

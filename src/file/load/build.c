@@ -141,6 +141,8 @@ static void build_sub(pawl_graph *g, file_node *n)
         pawl_graph_gate(g, n->name, n->ask->text.pieces[0].text);
     if (n->ask != NULL && n->on_no.name != NULL)
         pawl_graph_gate_no(g, n->name, target(n->on_no.name));
+    if (n->ask != NULL && n->no_waits)
+        pawl_graph_gate_waits(g, n->name);
     if (n->retry_given)
         pawl_graph_retry(g, n->name, &n->limits.retry);
 }

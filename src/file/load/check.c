@@ -568,7 +568,7 @@ static void check_question(loader *l, const file_node *n)
 {
     const doc *key = doc_get(n->d, "default"), *timeout = doc_get(n->d, "timeout");
 
-    if (n->on_no.name != NULL)
+    if (n->on_no.name != NULL || n->no_waits)
         fault_at(l->f, key_at(n, "on_no"), PAWL_FAULT, "misplaced", "`on_no` is for a gate: a question's answer is told apart by `next` with `when`");
     if (timeout != NULL && key == NULL)
         fault_at(l->f, key_at(n, "timeout"), PAWL_FAULT, "default", "a question with `timeout` needs `default`, its answer when nobody gave one");
@@ -593,7 +593,7 @@ static void check_ask(loader *l, const file_node *n)
         fault_at(l->f, key_at(n, "approvers"), PAWL_FAULT, "misplaced", "nobody is asked at \"%s\", so nobody can sign: add `ask: TEXT`", n->name);
     if (n->kind == KIND_ASK)
         check_question(l, n);
-    else if (n->on_no.name != NULL && doc_get(n->d, "ask") == NULL && doc_get(n->d, "requires") == NULL)
+    else if ((n->on_no.name != NULL || n->no_waits) && doc_get(n->d, "ask") == NULL && doc_get(n->d, "requires") == NULL)
         fault_at(l->f, key_at(n, "on_no"), PAWL_FAULT, "misplaced", "`on_no` is where a no leads, and nobody is asked at \"%s\": add `ask: TEXT`", n->name);
     for (size_t i = 0; n->kind == KIND_WAIT && !n->waits_for_signal && i < 2; i++)
         if (doc_get(n->d, only_signal[i]) != NULL)
@@ -693,8 +693,18 @@ static void check_named(loader *l, const name_list *names, const char *what, boo
     }
 }
 
+/* A file in which a node is called `wait` leads there, as it always did. */
+static void no_resolve(loader *l, file_node *n)
+{
+    if (n->on_no.name == NULL || strcmp(n->on_no.name, "wait") != 0 || file_node_find(l->a, "wait") != NULL)
+        return;
+    n->on_no.name = NULL;
+    n->no_waits = true;
+}
+
 static void check_node(loader *l, file_node *n)
 {
+    no_resolve(l, n);
     check_ways(l, n);
     check_join(l, n);
     check_writes(l, n);

@@ -249,11 +249,15 @@ static pawl_code world_ask(void *ctx, const gate_asks *asked, const pawl_value *
     const pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .prompt = prompt_of(g), .schema = schema_of(g), .about = asked->about,
                               .otherwise = asked->timeout_ms > 0 ? value_bool(&s->mem, false) : NULL, .timeout_ms = asked->timeout_ms,
                               .approvers = asked->approvers };
+    pawl_code rc;
 
     g->prompt = q.prompt;
     if (q.prompt == NULL || q.schema == NULL || (q.timeout_ms > 0 && q.otherwise == NULL))
         return scope_fail(g->sc, PAWL_NOMEM, NULL);
-    return pawl_ask_with(s, &q, answer);
+    do
+        rc = pawl_ask_with(s, &q, answer);
+    while (rc == PAWL_OK && g->sc->n->no_waits && !pawl_value_bool(*answer) && !pawl_value_bool(pawl_value_get(*answer, "approve")));   /* not now (W9) */
+    return rc;
 }
 
 static pawl_code no(guard *g, bool *left)
