@@ -274,11 +274,29 @@ static pawl_code bash_run(tool_call *c, process *p, pawl_err *why)
     return rc;
 }
 
+/* Where git looks for its configuration and hooks, if that file is in a repository: a repository of its own has none, and a command could make one. git
+ * makes files beside it all the time, so that nothing can be mounted there. */
+static bool git_leads_away(const root *one, char path[PATH_MAX])
+{
+    return snprintf(path, PATH_MAX, "%s/.git/commondir", one->real) < PATH_MAX && access(path, F_OK) == 0;
+}
+
+static void git_taken_back(tool_call *c, const roots *r, const bool *before)
+{
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < r->n; i++)
+        if (!before[i] && git_leads_away(&r->all[i], path) && unlink(path) == 0)
+            snprintf(c->note, sizeof c->note, "its .git/commondir was removed: it would lead git to another configuration");
+}
+
 static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox *in)
 {
     const int64_t limit_ms = input_count(c, "timeout_ms", BASH_MS), began = clock_ms();
     process p = { .job = c->job, .cwd = r->all[0].real, .output_bytes = KEPT_BYTES, .joined = true,
                   .confined = true };     /* also without a sandbox: it is the model's command */
+    char path[PATH_MAX];
+    bool away[ROOTS_MAX];
     pawl_err why = {0};
     pawl_code rc;
 
@@ -287,7 +305,10 @@ static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox
         return tool_nomem(c);
     buf_init(&p.out, &c->r->alloc);
     buf_init(&p.err, &c->r->alloc);
+    for (size_t i = 0; i < r->n; i++)
+        away[i] = git_leads_away(&r->all[i], path);
     rc = bash_run(c, &p, &why);
+    git_taken_back(c, r, away);
     if (rc == PAWL_OK)
         rc = ended(c, &p, p.stopped == STOPPED_TIMEOUT && p.until_ms - began < limit_ms ? p.until_ms - began : limit_ms);
     else if (rc == PAWL_UNKNOWN || rc == PAWL_NOMEM)
@@ -302,10 +323,10 @@ static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox
 pawl_code tool_bash(tool_call *c)
 {
     char why[COMMAND_WHY_BYTES];
+    bool reads = false;
     roots *r;
     pawl_code rc = PAWL_OK;
     sandbox in = { .inside = 0 };
-    bool reads = false;
 
     if (command_denied(c->job, pawl_value_get(c->input, "command"), c->cwd, false, why))
         return tool_error(c, "Permission denied: %s", why);
