@@ -51,6 +51,7 @@
     X(SENDS, "a snapshot has no arguments of tasks that were sent") \
     X(MAILBOX, "deliveries are taken last first") \
     X(DELIVERED_TWICE, "a delivery that is made again is stored again") \
+    X(SIGNATURE, "a signature of an approver is taken unchecked") \
     X(LIFE, "a receipt for an earlier life of the run is taken") \
     X(CANCEL, "commands of a canceled run leave") \
     X(DUE_ORDER, "due runs are listed last first") \

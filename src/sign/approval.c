@@ -5,6 +5,7 @@
  *     {"answer","approve","approvers","call","life","name","note","policy","question","run","time","update","wait"}
  * Digests are SHA-256 of canonical JSON. "call" and "policy" are what the wait is bound to (W6), null where it names none; "question" is over all that a
  * person is shown. So a signature counts for one wait of one life of one run, for one call under one policy, for one answer. */
+#include "base/broken.h"
 #include "sign/sign.h"
 
 #include <string.h>
@@ -107,7 +108,7 @@ static bool signature_good(arena *mem, const pawl_value *proof, const char *name
     buf b;
 
     buf_init(&b, &mem->alloc);
-    good = signed_bytes(mem, proof, name, note, time_ms, &b) && key_signed(key, b.data, b.size, signature);
+    good = signed_bytes(mem, proof, name, note, time_ms, &b) && (BROKEN(BROKEN_SIGNATURE) || key_signed(key, b.data, b.size, signature));
     mem->failed = mem->failed || b.failed;
     buf_free(&b);
     return good;

@@ -18,6 +18,8 @@ extern const pawl_sim_effect trial_refusals[1];
 const trial *trial_at(unsigned index);
 /* Simulates seed n with trial n % TRIALS. */
 pawl_code trial_run(uint64_t seed, pawl_sim_report *report, pawl_err *err);
+/* Gates that two of two sign; what somebody else signed in their names comes as well, and before (P11). */
+pawl_code trial_signed(uint64_t seed, pawl_sim_report *report, pawl_err *err);
 pawl_code trial_crowd(uint64_t seed, pawl_sim_report *report, pawl_err *err);     /* a separate setup: many long runs */
 
 #endif

@@ -90,6 +90,8 @@ static world_fn *world_of(broken_rule rule)
 
     if (is_of_agents(rule, &oracle))
         return agent_run;
+    if (rule == BROKEN_SIGNATURE)
+        return trial_signed;
     return rule == BROKEN_BATCH_CLOSED ? trial_crowd : rule == BROKEN_LEASE_UNSURE ? unsure_run : trial_run;
 }
 

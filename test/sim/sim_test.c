@@ -165,6 +165,24 @@ PAWL_TEST(test_E13_seeds_that_found_something)
     }
 }
 
+/* What somebody else signs comes first, and may open nothing; two sign, whatever dies meanwhile. */
+PAWL_TEST(test_P11_in_any_world_only_the_approvers_open_a_gate)
+{
+    pawl_sim_report r;
+    uint32_t kills = 0, performed = 0;
+
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        pawl_err err = { PAWL_OK, "" };
+
+        if (trial_signed(seed, &r, &err) != PAWL_OK)
+            told(&r, &err);
+        kills += r.kills;
+        performed += r.performed;
+        pawl_sim_report_free(&r);
+    }
+    CHECK(kills > 0 && performed > 40);
+}
+
 /* What is pure may leave before it is stored (G9); what counts its attempts may not, for the count outlives the process. */
 static pawl_code call_pure(pawl_step *s, void *arg)
 {

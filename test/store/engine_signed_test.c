@@ -371,27 +371,14 @@ static char *swapped(pawl_bytes journal, const char *from, const char *to)
     return text;
 }
 
-/* All entries with right hashes again, as who can write the whole file would make them. */
-static void chained(char *text)
+/* Up to the record with the signature, whose digest is in no entry yet: nothing but the signature bears it out. */
+static void cut_behind(char *text, const char *word)
 {
-    char *line = strchr(text, '\n') + 1, *end;
-    hash head, body;
+    char *at = strstr(text, word), *end = at != NULL ? strchr(at, '\n') : NULL;
 
-    hash_of(text, (size_t)(line - 1 - text), &head);
-    for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        char *envelope = line + HASH_HEX + 1, *items, hex[HASH_HEX + 1];
-
-        if (*line == '[')
-            continue;
-        items = strstr(envelope, "] ") + 2;
-        hash_of(items, (size_t)(end - items), &body);
-        const pawl_bytes parts[3] = { { (const char *)head.b, HASH_BYTES }, { envelope, (size_t)(items - 1 - envelope) },
-                                      { (const char *)body.b, HASH_BYTES } };
-
-        hash_parts(parts, 3, &head);
-        hash_hex(&head, hex);
-        memcpy(line, hex, HASH_HEX);
-    }
+    if (end == NULL || *(strrchr(text, '\n') + 1) != '\0')
+        CHECK_FAIL("the journal has no line with %s", word);
+    end[1] = '\0';
 }
 
 static pawl_code verdict_of(const char *text, pawl_err *err)
@@ -418,12 +405,12 @@ PAWL_TEST(test_P11_a_forged_entry_is_found_by_verify_and_by_each_fold)
     office_begin(&o, 1);
     CHECK_INT(give(&o, "deploy-1", by(&o, "deploy-1", ALICE, "true", NULL), NULL), PAWL_HALTED);
     whole = swapped(town_journal(&o.t, "deploy-1"), "alice", "alice");
-    chained(whole);
-    if (verdict_of(whole, &err) != PAWL_OK)             /* the chain is made as Pawl makes it */
+    cut_behind(whole, "\"signature\":");
+    if (verdict_of(whole, &err) != PAWL_OK || pawl_replay((pawl_bytes){ whole, strlen(whole) }, 0, NULL, &st, &err) != PAWL_OK)
         CHECK_FAIL("%s", err.text);
+    pawl_state_free(st);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         text = swapped((pawl_bytes){ whole, strlen(whole) }, changes[i][0], changes[i][1]);
-        chained(text);
         if (verdict_of(text, &err) != PAWL_CORRUPT)
             CHECK_FAIL("verify takes %s", changes[i][1]);
         if (pawl_replay((pawl_bytes){ text, strlen(text) }, 0, NULL, &st, &err) != PAWL_CORRUPT)
