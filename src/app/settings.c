@@ -202,25 +202,38 @@ static void directories_gather(gathered *g, const pawl_value *list, const char *
     }
 }
 
-static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *from, const char *base, bool trusted, pawl_err *err)
+/* A member that is not known here may restrict, so it is refused by name and not left out (P14). NULL: all are known. */
+static const char *unknown_in(const pawl_value *object, const char *const *known)
 {
-    static const char *const known[] = { "allow", "ask", "deny", "additionalDirectories", "defaultMode" };
-    const pawl_value *p = pawl_value_get(v, "permissions"), *key;
-    pawl_iter it = pawl_iter_of(p);
-    pawl_code rc = PAWL_OK;
-    hook_list checked = {0};
+    pawl_iter it = pawl_iter_of(object);
+    const pawl_value *key;
 
-    if (p != NULL && pawl_value_type(p) != PAWL_TYPE_OBJECT)
-        return fail(err, PAWL_INVALID, "%s: \"permissions\" is an object with allow, ask and deny", from);
     while (pawl_iter_next(&it, &key) != NULL) {
         size_t i = 0;
 
-        while (i < 5 && strcmp(pawl_value_string(key), known[i]) != 0)
+        while (known[i] != NULL && strcmp(pawl_value_string(key), known[i]) != 0)
             i++;
-        if (i == 5)
-            return fail(err, PAWL_INVALID, "%s: permissions.%.40s is not known here: allow, ask, deny, additionalDirectories and defaultMode are", from,
-                        pawl_value_string(key));
+        if (known[i] == NULL)
+            return pawl_value_string(key);
     }
+    return NULL;
+}
+
+static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *from, const char *base, bool trusted, pawl_err *err)
+{
+    static const char *const whole[] = { "$schema", "permissions", "hooks", "sandbox", "anchor", NULL };
+    static const char *const known[] = { "allow", "ask", "deny", "additionalDirectories", "defaultMode", NULL };
+    const pawl_value *p = pawl_value_get(v, "permissions");
+    const char *other = unknown_in(v, whole);
+    pawl_code rc = PAWL_OK;
+    hook_list checked = {0};
+
+    if (other != NULL)
+        return fail(err, PAWL_INVALID, "%s: \"%.40s\" is not known here: permissions, hooks, sandbox and anchor are", from, other);
+    if (p != NULL && pawl_value_type(p) != PAWL_TYPE_OBJECT)
+        return fail(err, PAWL_INVALID, "%s: \"permissions\" is an object with allow, ask and deny", from);
+    if ((other = unknown_in(p, known)) != NULL)
+        return fail(err, PAWL_INVALID, "%s: permissions.%.40s is not known here: allow, ask, deny, additionalDirectories and defaultMode are", from, other);
     for (size_t i = trusted ? 0 : 1; i < 3 && rc == PAWL_OK; i++)
         rc = rules_gather(g, i, pawl_value_get(p, behaviors[i]), from, base, err);
     if (rc != PAWL_OK || !trusted)
@@ -408,12 +421,13 @@ pawl_mode settings_mode(arena *mem, const char *folder, pawl_err *err)
     const char *project = settings_project(mem, folder), *paths[2] = { settings_of_project(mem, project), settings_of_person(mem) };
 
     for (size_t i = 0; i < 2; i++) {
-        const pawl_value *v = i == 0 && !settings_trusts(mem, project, err) ? NULL : settings_read(mem, paths[i], err);
+        const bool trusted = i > 0 || settings_trusts(mem, project, err);
+        const pawl_value *v = err->code == PAWL_OK ? settings_read(mem, paths[i], err) : NULL;
         const char *word = pawl_value_string(pawl_value_get(pawl_value_get(v, "permissions"), "defaultMode"));
 
         if (err->code != PAWL_OK)
             return PAWL_MODE_NONE;
-        if (word == NULL)
+        if (word == NULL || (!trusted && pawl_mode_named(word) != PAWL_PLAN))       /* plan mode only restricts */
             continue;
         if (pawl_mode_named(word) == PAWL_MODE_NONE || pawl_mode_named(word) == PAWL_BYPASS) {
             fail(err, PAWL_INVALID, "%s: permissions.defaultMode is plan, default or acceptEdits, and not \"%.40s\"%s", paths[i], word,
