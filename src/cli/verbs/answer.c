@@ -86,6 +86,10 @@ static int always_wanted(session *s, const ask *of)
     pawl_err err = {0};
     int code = EXIT_DONE;
 
+    if (word != NULL && of->w.approvers != NULL) {
+        fail(&err, PAWL_INVALID, "%s: a signature is for one call, and --always would let others in that nobody signed: approve it once", of->run);
+        return cli_fail(s->c, PAWL_INVALID, &err);
+    }
     if (word == NULL)
         return span == NULL ? EXIT_DONE : cli_usage(s->c, "--for belongs to --always run or --always project");
     if (strcmp(word, "run") != 0 && strcmp(word, "project") != 0)
