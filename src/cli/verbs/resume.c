@@ -60,12 +60,18 @@ static bool is_unknown(const pawl_command *cmd, uint32_t attempts)
     return attempts > cmd->cleared && (cmd->limits.cls == PAWL_ONCE || (most > 1 && attempts - cmd->cleared >= most));
 }
 
+/* A program of a node, which has no sandbox outside of plan mode: it died with its process, what it had started itself may not have (E18). */
+static bool is_program(const pawl_command *cmd)
+{
+    return cmd->effect != NULL && (strncmp(cmd->effect, "run-", 4) == 0 || strncmp(cmd->effect, "shell-", 6) == 0);
+}
+
 /* "61 kept, 2 begun again": finished commands are kept; those that were running are performed again, or their outcome is asked for. */
 static void say_kept(session *s, pawl_state *st)
 {
     pawl_step *step = pawl_engine_step(s->engine);
     pawl_store *store = session_store(s);
-    size_t n = pawl_state_commands(st), kept = 0, again = 0, unknown = 0;
+    size_t n = pawl_state_commands(st), kept = 0, again = 0, unknown = 0, programs = 0;
     all_made m = {0};
 
     if (!made_read(s, &m) || store->verbs->marks(store, s->run, see_mark, &m, NULL) != PAWL_OK)
@@ -80,12 +86,15 @@ static void say_kept(session *s, pawl_state *st)
             continue;
         kept--;
         unknown += is_unknown(&cmd, attempts_of(&m, one));
+        programs += attempts_of(&m, one) > cmd.cleared && is_program(&cmd);
         again += attempts_of(&m, one) > cmd.cleared && !is_unknown(&cmd, attempts_of(&m, one));
     }
     if (unknown > 0)
         cli_note(s->c, "%s goes on: %zu kept, %zu begun again, %zu with an unknown outcome", s->run, kept, again, unknown);
     else if (kept > 0 || again > 0)
         cli_note(s->c, "%s goes on: %zu kept, %zu begun again", s->run, kept, again);
+    if (programs > 0)
+        cli_note(s->c, "%s: programs cut off: %zu; processes that they had started themselves may still be at work", s->run, programs);
 }
 
 /* ---- on ---------------------------------------------------------------------------------------------------- */
