@@ -52,6 +52,7 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     if (store->verbs->file != NULL && (e->reach.path = store->verbs->file(store)) != NULL)
         reach_keep(&e->reach);
     e->ttl_ms = TTL_MS;
+    e->tries = 1;               /* no cached run was tried yet */
     e->tail_bytes_least = TAIL_BYTES_LEAST;
     e->grace_ms = GRACE_MS;
     pthread_mutex_init(&e->said_lock, NULL);

@@ -583,7 +583,7 @@ static pawl_code child_joins(pawl_engine *e, family *f, const char *id, pawl_err
     pthread_mutex_unlock(&e->lock);
     if (rc != PAWL_OK)
         return rc == PAWL_GONE ? PAWL_OK : fail(err, rc, "%s: its head cannot be read from the store", id);
-    fresh = (r->st == NULL || r->tried != e->tries) && !head.over;
+    fresh = r->tried != e->tries && !head.over;     /* also one that cannot be loaded is tried once only */
     if (!held && (due || fresh)) {
         f->fresh = f->fresh || fresh;
         r->tried = e->tries;
