@@ -82,7 +82,8 @@ static pawl_code heads_keep(pawl_engine *e, cached_run **runs, const pawl_anchor
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc;
 
-    renewal_begin(e);
+    if (!e->draining)           /* an engine that is freed has ended the lease thread for good */
+        renewal_begin(e);
     rc = e->anchor(e->anchor_ctx, e->anchor_store, heads, n, &why);
     if (rc < 0)                 /* whatever the code, the machine of the run is not at fault: it is not parked */
         return fail(err, rc == PAWL_NOMEM || rc == PAWL_TRANSIENT ? rc : PAWL_IO, "%s: its head is stored, but cannot be anchored, so nothing more of it is performed: %s", runs[0]->id,
