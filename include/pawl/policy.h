@@ -32,7 +32,8 @@ PAWL_API pawl_behavior pawl_mode_says(pawl_mode m, pawl_permission cls, bool ins
 typedef struct pawl_policy pawl_policy;
 
 /* `json`: {"allow","ask","deny": lists of rules, each "Tool", "Tool(spec)" or {"rule","from","base","until"}; "cwd": the workspace,
- * "directories": further folders of it, "home": what ~ means, "protected": paths whose edits are asked as those of .git}; "hooks" and "expires_ms" are
+ * "directories": further folders of it, "home": what ~ means, "protected": paths whose edits are asked as those of .git, "whole": true if an allow
+ * rule "Bash" without a pattern also covers commands that cannot be read for sure, where no deny or ask rule might be about them}; "hooks" and "expires_ms" are
  * for the caller, and part of the digest. `from` names the file of a rule, `base` the folder that / means in it, `until` (ms since 1970) its end. A rule
  * that cannot be read is an error that names it. NULL: see err (PAWL_INVALID, PAWL_LIMIT, PAWL_NOMEM). `alloc` may be NULL: malloc. */
 PAWL_API pawl_policy *pawl_policy_read(const pawl_alloc *alloc, const char *json, size_t size, pawl_err *err);

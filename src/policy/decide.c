@@ -281,6 +281,20 @@ static size_t allow_rule(const policy_call *c, size_t part, bool whole)
     return SIZE_MAX;
 }
 
+/* A rule allows every command, also one that cannot be read; SIZE_MAX: none does. */
+static size_t whole_rule(const policy_call *c)
+{
+    if (!c->command || c->unsure == NULL || c->p == NULL || !c->p->whole)
+        return SIZE_MAX;
+    for (size_t i = c->p->ask_end; i < c->p->count; i++) {
+        const policy_rule *r = &c->p->rules[i];
+
+        if (r->scope == SCOPE_NAME && r->bash && r->spec == SPEC_NONE && rule_active(r, c->q->time_ms))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
 /* Part of it runs with the rights of another user: no pattern says what that may be. */
 static bool raises_rights(const policy_call *c)
 {
@@ -446,7 +460,7 @@ static bool asks(const policy_call *c, const policy_question *a, const command_e
         by_syntax(c, "it names more paths than are looked up", SIZE_MAX, SIZE_MAX, out);
     else if (evadable(c, &h))
         by_syntax(c, "", h.may, h.may_part, out);
-    else if (c->unsure != NULL && !a->lenient)
+    else if (c->unsure != NULL && !a->lenient && whole_rule(c) == SIZE_MAX)
         by_syntax(c, c->unsure, SIZE_MAX, SIZE_MAX, out);
     else if (c->q->hook == PAWL_ASK)
         by_hook(c, PAWL_ASK, out);
@@ -510,6 +524,10 @@ void call_decide(policy_call *c, pawl_decision *out)
     }
     if (c->command) {
         if (command_allowed(c, &j, !a.node && a.mode != PAWL_PLAN, true, &rule, &part) && rule != SIZE_MAX) {
+            by_rule(c, rule, SIZE_MAX, out);
+            return;
+        }
+        if (j.edit == SIZE_MAX && (rule = whole_rule(c)) != SIZE_MAX) {
             by_rule(c, rule, SIZE_MAX, out);
             return;
         }

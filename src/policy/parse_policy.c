@@ -5,7 +5,7 @@
 #include "policy/gate.h"
 #include "policy/policy.h"
 
-static const char *const policy_keys[] = { "allow", "ask", "deny", "cwd", "directories", "home", "hooks", "expires_ms", "protected", "approvers", "signers" };
+static const char *const policy_keys[] = { "allow", "ask", "deny", "cwd", "directories", "home", "hooks", "expires_ms", "protected", "approvers", "signers", "whole" };
 static const char *const rule_keys[] = { "rule", "from", "base", "until" };
 
 static bool keys_known(const pawl_value *v, const char *const *names, size_t n, const char *what, pawl_err *err)
@@ -209,8 +209,10 @@ pawl_policy *pawl_policy_read(const pawl_alloc *alloc, const char *json, size_t 
     }
     if (keys_known(v, policy_keys, sizeof policy_keys / sizeof *policy_keys, "policy", err) && read_folders(p, v, err) &&
         read_kept(p, pawl_value_get(v, "protected"), err) && read_rules(p, v, err) &&
-        digest(p, v, err))
+        digest(p, v, err)) {
+        p->whole = pawl_value_bool(pawl_value_get(v, "whole"));
         return p;
+    }
 out:
     pawl_policy_free(p);
     return NULL;

@@ -77,6 +77,7 @@ struct pawl_policy {
     const char **kept;              /* files and folders whose edits are asked like those of protected places */
     size_t nkept;
     char digest[HASH_HEX + 1];
+    bool whole;                     /* an allow rule without a pattern covers a command that cannot be read; false: an older run, where that is asked */
 };
 
 /* Compiles r->info.text. False: see err. */
