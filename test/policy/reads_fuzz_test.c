@@ -30,8 +30,10 @@ static bool unasked(const pawl_policy *p, const text_made *t)
 
 static void run_list(const text_made *list, size_t n, bool reading)
 {
-    static const char loop[] = "cd \"$1\" || exit 1; while IFS= read -r -d '' c; do ( eval \"$c\"; wait ) </dev/null >/dev/null 2>&1; done <\"$2\"; exit 0";
-    const char *const words[] = { "timeout", "-k", "1", "300", "bash", "--norc", "-c", loop, "bash", folder, list_path, NULL };
+    /* each has a time of its own, since a reader may wait for ever: `tail -f` */
+    static const char loop[] = "cd \"$1\" || exit 1; while IFS= read -r -d '' c; do "
+                               "timeout -k 1 5 bash --norc -c 'eval \"$1\"; wait' bash \"$c\" </dev/null >/dev/null 2>&1; done <\"$2\"; exit 0";
+    const char *const words[] = { "timeout", "-k", "1", "1200", "bash", "--norc", "-c", loop, "bash", folder, list_path, NULL };
     FILE *f = fopen(list_path, "w");
 
     CHECK(f != NULL);
