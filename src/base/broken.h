@@ -58,7 +58,7 @@
     X(PASS_FIRST, "a run takes no step in a pass in which another has moved") \
     X(BATCH_CLOSED, "no run is claimed while another is driven")
 
-/* Faults that no simulator finds, because a second wall stands behind them: test/effect/sandbox_broken_test.c shows that it holds alone. */
+/* Faults that no simulator finds, because a second wall stands behind them: test/policy/sandbox_broken_test.c shows that it holds alone. */
 #define BROKEN_WALL_TABLE(X) \
     X(READS, "every command is taken for one that only reads")
 

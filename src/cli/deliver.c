@@ -50,7 +50,7 @@ pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pa
 
     if (!delivery_from_event(ev, &d))
         return fail(err, PAWL_INVALID, "%s: an event of kind %d cannot be delivered", run, (int)ev->kind);
-    snprintf(id, sizeof id, "cli-%ld-%lld", (long)getpid(), (long long)store->verbs->now(store));
+    snprintf(id, sizeof id, "cli-%ld-%lld-%u", (long)getpid(), (long long)store->verbs->now(store), (unsigned)++s->sent);
     d.id = id;
     rc = store->verbs->deliver(store, run, &d, err);
     s->left_no = rc == PAWL_OK ? d.no : 0;

@@ -1,7 +1,7 @@
 /* reads_fuzz_test.c - P7 against the real bash: random hostile commands, made of the programs and options of the table. Each that would run unasked is
  * run without any sandbox, in a folder full of traps, and must leave the folder as it was.
  *
- * It runs 2000 commands; 200000 with `--all` or PAWL_TEST_ALL=1. What the sandbox does where the table is wrong: effect/sandbox_broken_test.c. */
+ * It runs 2000 commands; 200000 with `--all` or PAWL_TEST_ALL=1. What the sandbox does where the table is wrong: policy/sandbox_broken_test.c. */
 #include "policy/hostile_commands.h"
 #include "policy/policing.h"
 #include "policy/traps.h"

@@ -53,6 +53,8 @@ static pawl_code keep(void *ctx, const char *store, const pawl_anchor *heads, si
         buf_text(&s->lines, line);
         s->records = heads[i].records;
     }
+    buf_char(&s->lines, '\0');          /* beyond its end, for those who look for a text in it */
+    s->lines.size--;
     return PAWL_OK;
 }
 
