@@ -137,7 +137,7 @@ static const char *read_options(int argc, char **argv)
 {
     const char *filter = "", *env = getenv("CHECK_SEED");
 
-    at.all = getenv("CHECK_ALL") != NULL;
+    at.all = getenv("PAWL_TEST_ALL") != NULL;
     if (env != NULL)
         at.seed = strtoull(env, NULL, 0);
     for (int i = 1; i < argc; i++) {

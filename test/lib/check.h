@@ -56,7 +56,7 @@ void check_skip(const char *reason); /* leaves the test, which then counts as sk
 char *check_copy(const void *data, size_t size); /* a copy that ends in NUL; free() it */
 
 uint64_t check_seed(void);             /* --seed or CHECK_SEED, else 1 */
-bool check_run_all(void);              /* --all or CHECK_ALL: no samples */
+bool check_run_all(void);              /* --all or PAWL_TEST_ALL: no samples */
 uint64_t check_rand(void);             /* splitmix64; begins at check_seed() in every test */
 uint64_t check_rand_below(uint64_t n); /* 0 .. n-1; 0 for n of 0 */
 
