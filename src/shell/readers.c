@@ -143,19 +143,19 @@ static const program_reader readers[] = {               /* sorted by name */
 #define ENTRY_LONGS " --oneline --all --max-count= --date= --pretty? --format= --abbrev-commit --no-abbrev-commit "
 #define LOG_LETTERS CHANGE_LETTERS "n:L:giEFP"
 #define REFS_LONGS " --list --all --remotes --verbose --show-current --color? --no-color --column? --no-column --contains --no-contains --merged --no-merged " \
-    "--points-at= --sort= --format= --abbrev= --no-abbrev --ignore-case "
+    "--points-at= --sort= --format= --abbrev? --no-abbrev --ignore-case "
 #define GIT_VERB(name, letters, longs, most) { name, letters, longs, most, STRICT_VALUES }
 
 static const program_reader git_verbs[] = {
     GIT_VERB("blame", "ltpfnsewcbL:M::C::", " --porcelain --line-porcelain --incremental --show-name --show-number --show-email --root --date= --reverse "
-        "--first-parent --abbrev= --since= --color-lines --color-by-age ", READER_ANY),
+        "--first-parent --abbrev? --since= --color-lines --color-by-age ", READER_ANY),
     GIT_VERB("branch", "arv", REFS_LONGS, READER_ANY),
     GIT_VERB("cat-file", "tspe", " --batch? --batch-check? --batch-all-objects --buffer --follow-symlinks --unordered ", READER_ANY),
     GIT_VERB("check-ignore", "qvzn", " --quiet --verbose --non-matching --no-index --stdin ", READER_ANY),
     GIT_VERB("config", "lz", " --list --get --get-all --get-regexp --show-origin --show-scope --name-only --null --local --global --system --bool --int "
         "--path --includes ", READER_ANY),
     GIT_VERB("count-objects", "vH", " --verbose --human-readable ", 0),
-    GIT_VERB("describe", "", " --all --tags --contains --long --always --exact-match --match= --exclude= --abbrev= --candidates= --first-parent ", READER_ANY),
+    GIT_VERB("describe", "", " --all --tags --contains --long --always --exact-match --match= --exclude= --abbrev? --candidates= --first-parent ", READER_ANY),
     { "diff", CHANGE_LETTERS, CHANGE_LONGS "--cached --staged --merge-base --no-index --ours --theirs --base ", READER_ANY, STRICT_VALUES | READER_DIGITS },
     GIT_VERB("diff-files", CHANGE_LETTERS, CHANGE_LONGS, READER_ANY),
     GIT_VERB("diff-index", CHANGE_LETTERS, CHANGE_LONGS "--cached ", READER_ANY),
