@@ -142,7 +142,25 @@ static bool enough(denied_search *s)
     return s->out->cut || s->mem->failed;
 }
 
-static void folder_search(denied_search *s, int fd, size_t size, unsigned depth);
+/* A look at one name of the folder `dir`, which lies at the first `size` bytes of s->path. */
+typedef void name_fn(denied_search *s, int dir, const struct dirent *e, size_t size, unsigned depth);
+
+/* Takes `fd`. A folder that cannot be read by us cannot be linked from by us either. */
+static void folder_each(denied_search *s, int fd, size_t size, unsigned depth, name_fn *look)
+{
+    DIR *dir = fdopendir(fd);
+    struct dirent *e;
+
+    if (dir == NULL) {
+        close(fd);
+        s->out->cut = true;
+        return;
+    }
+    while (!enough(s) && (e = readdir(dir)) != NULL)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            look(s, fd, e, size, depth);
+    closedir(dir);
+}
 
 static void name_look(denied_search *s, int dir, const struct dirent *e, size_t size, unsigned depth)
 {
@@ -173,26 +191,9 @@ static void name_look(denied_search *s, int dir, const struct dirent *e, size_t 
     if (depth == FOLDERS_DEEP)
         s->out->cut = true;
     else if ((fd = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
-        folder_search(s, fd, size + 1 + n, depth + 1);
+        folder_each(s, fd, size + 1 + n, depth + 1, name_look);
     s->within -= within;
     s->inside -= inside;
-}
-
-/* Takes `fd`. A folder that cannot be read by us cannot be linked from by us either. */
-static void folder_search(denied_search *s, int fd, size_t size, unsigned depth)
-{
-    DIR *dir = fdopendir(fd);
-    struct dirent *e;
-
-    if (dir == NULL) {
-        close(fd);
-        s->out->cut = true;
-        return;
-    }
-    while (!enough(s) && (e = readdir(dir)) != NULL)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            name_look(s, fd, e, size, depth);
-    closedir(dir);
 }
 
 static void place_search(denied_search *s, const char *path)
@@ -213,7 +214,7 @@ static void place_search(denied_search *s, const char *path)
     s->within += within;
     s->inside += inside;
     if ((fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0)
-        folder_search(s, fd, n, 1);
+        folder_each(s, fd, n, 1, name_look);
     s->within -= within;
     s->inside -= inside;
 }
@@ -270,8 +271,6 @@ const char *denied_files_twin(const denied_files *d, const struct stat *st)
 
 /* ---- other names, anywhere in the folders that are shown ------------------------------------------------------------ */
 
-static void twins_in(denied_search *s, int fd, size_t size, unsigned depth);
-
 static void twin_look(denied_search *s, int dir, const struct dirent *e, size_t size, unsigned depth)
 {
     const size_t n = strlen(e->d_name);
@@ -292,7 +291,7 @@ static void twin_look(denied_search *s, int dir, const struct dirent *e, size_t 
     if (S_ISDIR(st.st_mode) && depth == FOLDERS_DEEP)
         s->out->cut = true;
     else if (S_ISDIR(st.st_mode) && (fd = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
-        twins_in(s, fd, size + 1 + n, depth + 1);
+        folder_each(s, fd, size + 1 + n, depth + 1, twin_look);
     if (!S_ISREG(st.st_mode) || st.st_nlink < 2)
         return;
     key = (denied_file){ .dev = st.st_dev, .ino = st.st_ino };
@@ -306,23 +305,6 @@ static void twin_look(denied_search *s, int dir, const struct dirent *e, size_t 
         s->out->cut = true;
     else if ((s->tops[s->ntops].path = arena_text(s->mem, s->path)) != NULL)
         s->tops[s->ntops++].read = found->read;
-}
-
-/* Takes `fd`. */
-static void twins_in(denied_search *s, int fd, size_t size, unsigned depth)
-{
-    DIR *dir = fdopendir(fd);
-    struct dirent *e;
-
-    if (dir == NULL) {
-        close(fd);
-        s->out->cut = true;
-        return;
-    }
-    while (!enough(s) && (e = readdir(dir)) != NULL)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            twin_look(s, fd, e, size, depth);
-    closedir(dir);
 }
 
 /* Only where a denied file has another name: then it is looked for, for a program may find it, too. */
@@ -341,7 +323,7 @@ static void twins_find(denied_search *s)
         if (n >= sizeof s->path || (fd = open(s->shown[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
             continue;
         memcpy(s->path, s->shown[i], n);
-        twins_in(s, fd, n, 1);
+        folder_each(s, fd, n, 1, twin_look);
     }
 }
 
