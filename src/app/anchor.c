@@ -37,7 +37,6 @@ static const char *of_settings(arena *mem, pawl_err *err)
 {
     const char *path = settings_of_person(mem), *home = getenv("HOME"), *text;
     const pawl_value *v;
-    buf b;
 
     if (path == NULL || access(path, F_OK) != 0)        /* a home that this user may not enter has no settings of this user */
         return NULL;
@@ -46,15 +45,10 @@ static const char *of_settings(arena *mem, pawl_err *err)
     text = pawl_value_string(v);
     if (text != NULL && (*text == '/' || (*text == '|' && text[1] != '\0')))
         return text;
-    if (text == NULL || strncmp(text, "~/", 2) != 0 || home == NULL) {
-        fail(err, PAWL_INVALID, "%s: anchor is a path that begins with / or ~/, or a command after a |", path);
-        return NULL;
-    }
-    buf_init(&b, NULL);
-    buf_fmt(&b, "%s%s", home, text + 1);
-    text = b.failed ? NULL : arena_strdup(mem, b.data, b.size);
-    buf_free(&b);
-    return text;
+    if (text != NULL && strncmp(text, "~/", 2) == 0 && home != NULL)
+        return settings_path(mem, text);
+    fail(err, PAWL_INVALID, "%s: anchor is a path that begins with / or ~/, or a command after a |", path);
+    return NULL;
 }
 
 const char *anchor_named(const app_caller *caller, arena *mem, pawl_err *err)

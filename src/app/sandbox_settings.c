@@ -22,7 +22,7 @@ static bool need_named(const char *word, pawl_sandbox_need *out)
 }
 
 /* "~/x" becomes a path of the home. */
-static const char *path_whole(arena *mem, const char *path)
+const char *settings_path(arena *mem, const char *path)
 {
     const char *home = getenv("HOME");
     const char *out;
@@ -48,7 +48,7 @@ static const char *const *list_read(arena *mem, const pawl_value *v, const char 
     for (size_t i = 0; (one = pawl_iter_next(&it, NULL)) != NULL; i++) {
         const char *text = pawl_value_string(one);
 
-        out[i] = paths ? path_whole(mem, text) : text;
+        out[i] = paths ? settings_path(mem, text) : text;
         if (text == NULL || *text == '\0' || (paths && (out[i] == NULL || out[i][0] != '/'))) {
             fail(err, PAWL_INVALID, "%s: sandbox.%s is a list of %s", from, name, paths ? "paths that begin with / or ~/" : "names of variables");
             return NULL;

@@ -31,6 +31,8 @@ pawl_code settings_write(arena *mem, const char *path, const pawl_value *v, pawl
 /* The whole of one settings file; NULL with err->code PAWL_OK: there is no such file. `path` may be NULL. */
 const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err);
 
+/* A path of the settings with the person's home in place of a leading ~; NULL: no memory. sandbox_settings.c */
+const char *settings_path(arena *mem, const char *path);
 /* sandbox_settings.c: what the person allows the sandbox of agents; lists in `mem`. *from: the file or the variable that said so. */
 pawl_code sandbox_settings(arena *mem, pawl_sandbox *out, const char **from, pawl_err *err);
 
