@@ -157,9 +157,10 @@ static void say_anchors(const verifying *v)
 
     cli_note(v->c, "anchors %llu: runs %zu, good %zu, removed %zu", (unsigned long long)a->lines, a->runs, a->good, a->removed);
     if (a->ahead > 0)
-        cli_note(v->c, "%zu runs have entries after their newest anchor: a cut of these would not be found", a->ahead);
+        cli_note(v->c, a->ahead == 1 ? "%zu run has entries after its newest anchor: a cut of these would not be found"
+                                   : "%zu runs have entries after their newest anchor: a cut of these would not be found", a->ahead);
     if (a->unanchored > 0)
-        cli_note(v->c, "%zu runs were never anchored", a->unanchored);
+        cli_note(v->c, a->unanchored == 1 ? "%zu run was never anchored" : "%zu runs were never anchored", a->unanchored);
     if (a->others > 0)
         cli_note(v->c, "%llu anchors are of other stores", (unsigned long long)a->others);
     if (a->torn > 0)
