@@ -40,7 +40,7 @@ pawl_code input_check(const pawl_value *input, pawl_err *err);          /* an in
 
 /* ---- turn_read.c: tools and texts; channels with the changes of this event -------------------------------------------- */
 
-extern const pawl_agent_tool tool_gone; /* placeholder for a tool that this version of the machine does not have */
+extern const pawl_agent_tool tool_gone; /* what a call has as its tool if this version of the machine does not have it */
 const pawl_agent_tool *tool_of(const agent_def *d, const char *name);   /* NULL: none */
 const char *tag_of(turn *t, const char *what, uint32_t k);      /* "tool:7.2": of call 2 in round 7 */
 const pawl_value *content_text(turn *t, const char *text);      /* {"content":text}; NULL: `text` is NULL */

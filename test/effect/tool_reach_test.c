@@ -105,27 +105,39 @@ static void home_back(void)
         env_all[i].set ? setenv(env_all[i].name, env_all[i].value, 1) : unsetenv(env_all[i].name);
 }
 
-/* The workspace is the person's home. */
+/* The workspace is the person's home, with a folder of settings. */
+static void home_open(kit *k)
+{
+    kit_open(k);
+    home_set(k->work);
+    CHECK_INT(setenv("XDG_CONFIG_HOME", at(k, "conf"), 1), 0);
+    CHECK_INT(mkdir(at(k, "conf"), 0755), 0);
+    CHECK_INT(mkdir(at(k, "conf/pawl"), 0755), 0);
+}
+
+static void hard_link(kit *k, const char *from, const char *to)
+{
+    char real[256];
+
+    snprintf(real, sizeof real, "%s", at(k, from));
+    CHECK_INT(link(real, at(k, to)), 0);
+}
+
 PAWL_TEST(test_P9_no_tool_enters_the_folders_of_pawl)
 {
     char real[256];
     kit k;
 
-    kit_open(&k);
-    home_set(k.work);
-    CHECK_INT(setenv("XDG_CONFIG_HOME", at(&k, "conf"), 1), 0);
+    home_open(&k);
     CHECK_INT(mkdir(at(&k, ".local"), 0755), 0);
     CHECK_INT(mkdir(at(&k, ".local/state"), 0755), 0);
     CHECK_INT(mkdir(at(&k, ".local/state/pawl"), 0755), 0);
     CHECK_INT(mkdir(at(&k, ".local/state/pawl/p-1"), 0755), 0);
-    CHECK_INT(mkdir(at(&k, "conf"), 0755), 0);
-    CHECK_INT(mkdir(at(&k, "conf/pawl"), 0755), 0);
     file_make(k.work, ".local/state/pawl/p-1/pawl.db", "needle\n");
     file_make(k.work, "conf/pawl/settings.json", "needle\n");
     file_make(k.work, "conf/other", "needle\n");
     CHECK_INT(symlink(".local/state/pawl/p-1", at(&k, "soft")), 0);
-    snprintf(real, sizeof real, "%s", at(&k, "conf/pawl/settings.json"));
-    CHECK_INT(link(real, at(&k, "hard")), 0);
+    hard_link(&k, "conf/pawl/settings.json", "hard");
     DENIED("read_file", "{\"file_path\":\"hard\"}");
     DENIED("edit_file", "{\"file_path\":\"hard\",\"old_string\":\"needle\",\"new_string\":\"x\"}");
     DENIED("read_file", "{\"file_path\":\".local/state/pawl/p-1/pawl.db\"}");
@@ -149,19 +161,13 @@ PAWL_TEST(test_P11_no_tool_opens_a_key)
     char real[256];
     kit k;
 
-    kit_open(&k);
-    home_set(k.work);
-    CHECK_INT(setenv("XDG_CONFIG_HOME", at(&k, "conf"), 1), 0);
-    CHECK_INT(mkdir(at(&k, "conf"), 0755), 0);
-    CHECK_INT(mkdir(at(&k, "conf/pawl"), 0755), 0);
+    home_open(&k);
     CHECK_INT(mkdir(at(&k, "conf/pawl/keys"), 0700), 0);
     file_make(k.work, "conf/pawl/keys/alice.key", "needle seed\n");
     file_make(k.work, "conf/pawl/approvers.json", "needle trust\n");
     CHECK_INT(symlink("conf/pawl/keys", at(&k, "soft")), 0);
-    snprintf(real, sizeof real, "%s", at(&k, "conf/pawl/keys/alice.key"));
-    CHECK_INT(link(real, at(&k, "hard")), 0);
-    snprintf(real, sizeof real, "%s", at(&k, "conf/pawl/approvers.json"));
-    CHECK_INT(link(real, at(&k, "hard2")), 0);
+    hard_link(&k, "conf/pawl/keys/alice.key", "hard");
+    hard_link(&k, "conf/pawl/approvers.json", "hard2");
     DENIED("read_file", "{\"file_path\":\"conf/pawl/keys/alice.key\"}");
     DENIED("read_file", "{\"file_path\":\"soft/alice.key\"}");
     DENIED("read_file", "{\"file_path\":\"hard\"}");

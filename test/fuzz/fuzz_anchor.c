@@ -2,21 +2,9 @@
  * them, and no verdict depends on how the bytes come in. */
 #include "fuzz/fuzz_run.h"
 #include "history/anchor.h"
+#include "lib/pieces.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-typedef struct pieces { const char *text; size_t size, each; } pieces;
-
-static bool piece(void *ctx, pawl_bytes *out)
-{
-    pieces *p = ctx;
-    const size_t n = p->size < p->each ? p->size : p->each;
-
-    *out = (pawl_bytes){ p->text, n };
-    p->text += n;
-    p->size -= n;
-    return true;
-}
 
 static void see(void *ctx, const pawl_anchor_finding *f)
 {

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "history/anchor.h"
 #include "lib/check.h"
+#include "lib/pieces.h"
 #include "pawl/graph.h"
 #include "store/place.h"
 
@@ -95,19 +96,6 @@ static void shelf_new(shelf *s)
 /* ---- what is found ------------------------------------------------------------------------------------------------- */
 
 typedef struct finds { char what[512]; pawl_anchored sum; } finds;
-typedef struct pieces { const char *text; size_t size, each; } pieces;
-
-static bool piece(void *ctx, pawl_bytes *out)
-{
-    pieces *p = ctx;
-    const size_t n = p->size < p->each ? p->size : p->each;
-
-    *out = (pawl_bytes){ p->text, n };
-    p->text += n;
-    p->size -= n;
-    return true;
-}
-
 static void see(void *ctx, const pawl_anchor_finding *f)
 {
     finds *k = ctx;
