@@ -301,13 +301,21 @@ static bool base_hash(anchor_checking *k, pawl_bytes base, hash *out)
     return !k->line_mem.failed;
 }
 
+/* What comes after this is not what it was. */
+static void walk_breaks(chain_walk *w)
+{
+    w->broken = true;
+    for (anchor *a = w->at; a < w->end; a++)
+        a->verdict = REWRITTEN;
+}
+
 static void journal_walk(anchor_checking *k, chain_walk *w, uint64_t base_seq)
 {
     pawl_bytes line;
 
     w->seq = base_seq;
     if (!next_line(w, &line) || !base_hash(k, line, &w->prev)) {
-        w->broken = true;
+        walk_breaks(w);
         return;
     }
     for (; w->at < w->end && w->at->seq < base_seq; w->at++)
@@ -317,7 +325,7 @@ static void journal_walk(anchor_checking *k, chain_walk *w, uint64_t base_seq)
         if (line.size > 0 && line.data[0] == '[')
             continue;
         if (!chain_goes_on(w, line)) {
-            w->broken = true;
+            walk_breaks(w);
             return;
         }
         w->seq++;
@@ -414,7 +422,8 @@ static pawl_code run_check(anchor_checking *k, const owner *o, anchor *from, anc
     w.stop = text.size > 0 ? text.data + text.size : text.data;
     if (rc == PAWL_OK)
         journal_walk(k, &w, base_seq);
-    w.broken = w.broken || rc == PAWL_CORRUPT;
+    if (rc == PAWL_CORRUPT)
+        walk_breaks(&w);
     if (rc == PAWL_OK || rc == PAWL_CORRUPT)
         run_judge(k, o, from, end, &w);
     buf_free(&text);

@@ -3,6 +3,7 @@
 #include "pawl/graph.h"
 #include "pawl/store.h"
 #include "lib/check.h"
+#include "engine/run/record_rights.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -320,4 +321,28 @@ PAWL_TEST(test_P4_a_hook_sees_the_state_and_the_mode)
     CHECK_INT(pawl_run(e, "r", "{\"n\":41}", NULL), PAWL_HALTED);
     CHECK_STR(hook_saw, "{\"args\":null,\"mode\":null,\"node\":\"w\",\"phase\":\"after\",\"state\":{\"n\":41},\"writes\":{\"n\":1}}");
     pawl_engine_free(e);
+}
+
+/* Whatever the spelling of the member's name. */
+PAWL_TEST(test_P1_an_update_never_gives_more_than_the_rights_of_the_record)
+{
+    static const char *const all[] = { "{\"@mode\":\"bypassPermissions\"}", "{\"\\u0040mode\":\"bypassPermissions\",\"n\":1}" };
+    static const char base[] = "{\"id\":\"r\",\"rights\":\"default\"}";
+    pawl_graph *g = graph_new();
+    pawl_machine *m;
+
+    pawl_graph_modes(g, PAWL_GATE_ASKS);
+    pawl_graph_work(g, "w", "act");
+    pawl_graph_chain(g, PAWL_START, "w", PAWL_END, NULL);
+    m = pawl_graph_compile(g, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        pawl_event ev = { .kind = PAWL_EV_UPDATE, .value = all[i] };
+        buf text;
+
+        buf_init(&text, NULL);
+        CHECK_INT(record_rights(m, (pawl_bytes){ base, sizeof base - 1 }, false, &ev, &text, NULL), PAWL_OK);
+        CHECK(ev.value != NULL && strstr(ev.value, "bypass") == NULL && strstr(ev.value, "\"default\"") != NULL);
+        buf_free(&text);
+    }
+    pawl_machine_free(m);
 }

@@ -182,6 +182,12 @@ static void copy(const char *from, const char *to)
     sql(from, text);
 }
 
+static bool see_line(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    (void)ctx, (void)kind, (void)seq, (void)line;
+    return true;
+}
+
 static char other[110];
 
 static void begin(shelf *s)
@@ -324,6 +330,24 @@ PAWL_TEST(test_P12_an_old_copy_is_found)
     end(&s);
 }
 
+/* What an older copy cannot explain is no older copy. */
+PAWL_TEST(test_P12_a_damaged_journal_is_not_rolled_back)
+{
+    shelf s;
+    finds k;
+
+    begin(&s);
+    ran(&s, "a", true);
+    ran(&s, "b", true);
+    sql(path, "DELETE FROM runs WHERE id='b'; DELETE FROM heads WHERE no=2;");
+    compare(path, &s, "missing b 2; ", &k);
+    CHECK(k.sum.rolled_back);
+    entry_flip(path, 1);
+    compare(path, &s, "damaged a 1; missing b 2; ", &k);
+    CHECK(!k.sum.rolled_back);
+    end(&s);
+}
+
 PAWL_TEST(test_P12_a_run_that_was_taken_out_is_found)
 {
     pawl_err err = { PAWL_OK, "" };
@@ -414,6 +438,45 @@ PAWL_TEST(test_P12_the_hash_in_a_row_proves_nothing)
     ran(&s, "r", true);
     entry_flip(path, 2);
     compare(path, &s, "damaged r 2; ", &k);
+    end(&s);
+}
+
+/* ---- what needs none --------------------------------------------------------------------------------------------- */
+
+static pawl_code grows(pawl_step *s, void *arg)
+{
+    const pawl_value *draft;
+    pawl_code rc = pawl_call(s, "draft", NULL, &draft);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "draft", pawl_pack(s, "s", pawl_format(s, "%0500lld", (long long)pawl_get_int(s, "n"))));
+    pawl_set_int(s, "n", 1);
+    return pawl_goto(s, pawl_get_int(s, "n") < 400 ? "grow" : PAWL_END);
+}
+
+/* The name of a snapshot is an update of the engine itself: nobody has said anything. */
+PAWL_TEST(test_P12_a_snapshot_needs_no_anchor)
+{
+    pawl_graph *g = pawl_graph_new("grower", 1);
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e;
+    shelf s;
+    finds k;
+
+    begin(&s);
+    pawl_graph_channel(g, "draft", PAWL_LAST);
+    pawl_graph_channel(g, "n", PAWL_SUM);
+    pawl_graph_node(g, "grow", grows, NULL);
+    pawl_graph_goto(g, "grow", "grow", PAWL_END, NULL);
+    pawl_graph_edge(g, PAWL_START, "grow");
+    e = pawl_engine_new(pawl_graph_compile(g, &err), pawl_store_sqlite(path, NULL, &err), &err);
+    CHECK(e != NULL && pawl_engine_effect(e, "draft", drafts, &s, PAWL_AT_LEAST_ONCE, &err) == PAWL_OK && pawl_engine_anchor(e, keep, &s, &err) == PAWL_OK);
+    CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
+    CHECK(pawl_engine_store(e)->verbs->snapshot(pawl_engine_store(e), "r", see_line, &k, &err) == PAWL_OK);
+    CHECK_INT(s.calls, 1);              /* its end */
+    pawl_engine_free(e);
     end(&s);
 }
 

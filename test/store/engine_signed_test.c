@@ -450,3 +450,51 @@ PAWL_TEST(test_P11_a_distrusted_key_counts_neither_at_the_answer_nor_at_dispatch
     verified(&o);
     office_end(&o);
 }
+
+/* A member's name may be written with escapes, which every reader of JSON takes for the same. */
+PAWL_TEST(test_P11_a_distrusted_key_counts_however_its_answer_is_spelled)
+{
+    char text[2600];
+    const char *plain, *at;
+    office o;
+
+    office_begin(&o, 2);
+    pawl_engine_approvers(o.t.e, trusts, NULL);
+    distrusted = "alice";
+    plain = by(&o, "deploy-1", ALICE, "true", NULL);
+    at = strstr(plain, "\"signature\"");
+    CHECK(at != NULL);
+    snprintf(text, sizeof text, "%.*s\"\\u0073ignature\"%s", (int)(at - plain), plain, at + strlen("\"signature\""));
+    CHECK_INT(give(&o, "deploy-1", text, NULL), PAWL_DENIED);
+    CHECK_INT(signed_so_far_by(&o), 0);
+    distrusted = NULL;
+    CHECK_INT(give(&o, "deploy-1", text, NULL), PAWL_INTERRUPTED);
+    office_end(&o);
+}
+
+/* An argument of that name is no proof. */
+static pawl_code audits(pawl_step *s, void *arg)
+{
+    return pawl_call(s, "deploy", pawl_json(s, arg), NULL);
+}
+
+PAWL_TEST(test_P11_an_argument_that_is_no_proof_is_an_argument)
+{
+    static const char *const all[] = { "{\"decision\":{\"signed\":true}}",
+                                       "{\"decision\":{\"signed\":{\"approve\":false,\"by\":[],\"wait\":\"x~1/1.a.1.0\"}}}" };
+
+    for (size_t i = 0; i < 2; i++) {
+        pawl_graph *g = pawl_graph_new("audit", 1);
+        town t;
+
+        pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_ONCE });
+        pawl_graph_node(g, "go", audits, (void *)(uintptr_t)all[i]);
+        pawl_graph_chain(g, PAWL_START, "go", PAWL_END, NULL);
+        town_begin(&t, pawl_graph_compile(g, NULL), pawl_store_memory(NULL));
+        town_acts(&t, "deploy", PAWL_ONCE);
+        t.replies[0] = "true";
+        CHECK_INT(town_run(&t, "audit-1", NULL), PAWL_HALTED);
+        CHECK_INT(t.calls, 1);
+        town_end(&t);
+    }
+}

@@ -28,14 +28,21 @@ static pawl_code carried_check(arena *mem, const outbox_entry *entry, const pawl
 
     if (wait == NULL || n == 0 || strncmp(wait, entry->job.id, n) != 0)
         return fail(err, PAWL_DENIED, "%s: its approval is of another run", entry->job.id);
-    if (!pawl_value_bool(pawl_value_get(proof, "approve")))
-        return fail(err, PAWL_DENIED, "%s: its approval is a no", entry->job.id);
     return proof_check(mem, proof, err);
+}
+
+/* The proof of a yes that its arguments carry. What else stands there is an argument like any other; NULL: none. */
+static const pawl_value *carried_proof(const outbox_entry *entry)
+{
+    const pawl_value *v = pawl_value_get(pawl_value_get(entry->job.args, "decision"), "signed");
+
+    return pawl_value_type(pawl_value_get(v, "by")) == PAWL_TYPE_ARRAY && pawl_value_string(pawl_value_get(v, "wait")) != NULL &&
+           pawl_value_bool(pawl_value_get(v, "approve")) ? v : NULL;
 }
 
 static pawl_code approvals_check(const pawl_engine *e, const outbox_entry *entry, arena *mem, pawl_err *err)
 {
-    const pawl_value *carried = pawl_value_get(pawl_value_get(entry->job.args, "decision"), "signed"), *of_visit = NULL, *one;
+    const pawl_value *carried = carried_proof(entry), *of_visit = NULL, *one;
     pawl_code rc = carried != NULL ? carried_check(mem, entry, carried, err) : PAWL_OK;
     pawl_iter it;
 
@@ -49,7 +56,8 @@ static pawl_code approvals_check(const pawl_engine *e, const outbox_entry *entry
     return rc;
 }
 
-pawl_code approvals_look(pawl_engine *e, outbox_entry *entry, bool *void_now, pawl_err *err)
+/* *void_now: it does not count any more, and entry->reply says why. */
+static pawl_code approvals_look(pawl_engine *e, outbox_entry *entry, bool *void_now, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     arena mem;
@@ -70,14 +78,26 @@ pawl_code approvals_look(pawl_engine *e, outbox_entry *entry, bool *void_now, pa
     return PAWL_OK;
 }
 
-pawl_code answer_counts(pawl_engine *e, const pawl_event *ev, pawl_err *err)
+bool approval_ends(pawl_engine *e, outbox_entry *entry, pawl_code *rc, pawl_err *err)
+{
+    bool void_now = false;
+
+    if ((*rc = approvals_look(e, entry, &void_now, err)) != PAWL_OK || !void_now)
+        return false;
+    args_return(entry);
+    receipt_make(e, entry);
+    cost_report_unbegun(entry);
+    return true;
+}
+
+pawl_code answer_counts(pawl_engine *e, const cached_run *r, const pawl_event *ev, pawl_err *err)
 {
     const pawl_value *v;
     const char *name, *key;
     pawl_code rc = PAWL_OK;
     arena mem;
 
-    if (ev->kind != PAWL_EV_ANSWER || e->approver == NULL || ev->value == NULL || strstr(ev->value, "\"signature\"") == NULL)
+    if (ev->kind != PAWL_EV_ANSWER || e->approver == NULL || ev->value == NULL || r->st == NULL || !r->st->has_signed)
         return PAWL_OK;
     arena_init(&mem, &e->alloc, 512);
     v = value_parse(&mem, ev->value, ev->value_size > 0 ? ev->value_size : strlen(ev->value), "an answer", NULL);

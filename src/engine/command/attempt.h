@@ -37,8 +37,9 @@ void entry_rules_drop(pawl_engine *e, outbox_entry *entry);
 
 /* ---- approvals.c ------------------------------------------------------------------------------------------------- */
 
-/* Reads the signatures again with which it was approved (P11); its arguments are there. *void_now: they do not count, and its reply says why. PAWL_NOMEM */
-pawl_code approvals_look(pawl_engine *e, outbox_entry *entry, bool *void_now, pawl_err *err);
+/* Reads the signatures again with which it was approved (P11); its arguments are there. True: they do not count any more, and it has ended with its receipt.
+ * *rc: PAWL_NOMEM */
+bool approval_ends(pawl_engine *e, outbox_entry *entry, pawl_code *rc, pawl_err *err);
 
 /* ---- attempt.c --------------------------------------------------------------------------------------------------- */
 

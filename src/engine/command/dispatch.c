@@ -41,19 +41,6 @@ static bool expire(pawl_engine *e, outbox_entry *entry, int64_t now)
     return true;
 }
 
-/* True: its approval does not count any more, and it has ended. */
-static bool ends_unapproved(pawl_engine *e, outbox_entry *entry, pawl_code *rc, pawl_err *err)
-{
-    bool void_now = false;
-
-    if ((*rc = approvals_look(e, entry, &void_now, err)) != PAWL_OK || !void_now)
-        return false;
-    args_return(entry);
-    receipt_make(e, entry);
-    cost_report_unbegun(entry);
-    return true;
-}
-
 /* Commands that must not begin any more end here; the others ask for a place in their budget. */
 static pawl_code entries_ask(pawl_engine *e, cached_run *r, int64_t now, pawl_err *err)
 {
@@ -101,7 +88,7 @@ static pawl_code entries_to_pool(pawl_engine *e, cached_run *r, bool all, bool *
         room -= room > 0;
         if ((rc = args_copy(e, granted, err)) != PAWL_OK)
             break;
-        if (ends_unapproved(e, granted, &rc, err))
+        if (approval_ends(e, granted, &rc, err))
             continue;
         if (rc != PAWL_OK || (rc = entry_rules_look(e, granted, err)) != PAWL_OK)
             break;
@@ -122,7 +109,7 @@ static pawl_code entry_perform(pawl_engine *e, cached_run *r, outbox_entry *entr
 {
     pawl_code rc = args_lend(e, entry, err), did;
 
-    if (rc != PAWL_OK || ends_unapproved(e, entry, &rc, err))
+    if (rc != PAWL_OK || approval_ends(e, entry, &rc, err))
         return rc;
     if (rc != PAWL_OK || (rc = entry_rules_look(e, entry, err)) != PAWL_OK) {
         args_return(entry);

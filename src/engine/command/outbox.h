@@ -153,7 +153,7 @@ pawl_code backoffs_store(pawl_engine *e, cached_run *r, pawl_err *err);
 void counts_close(pawl_engine *e, cached_run *r);       /* both, before the run is released: the next holder takes nothing for begun that was not */
 
 /* approvals.c: whether the key of a signed answer counts on this machine (P11). PAWL_DENIED */
-pawl_code answer_counts(pawl_engine *e, const pawl_event *ev, pawl_err *err);
+pawl_code answer_counts(pawl_engine *e, const cached_run *r, const pawl_event *ev, pawl_err *err);
 
 /* lazy_args.c: before the state changes */
 pawl_code args_copy_all(pawl_engine *e, cached_run *r, pawl_err *err);

@@ -48,7 +48,6 @@ pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
 {
     int64_t now = engine_now(e);
     outbox_entry *entry = outbox_first(&r->outbox, ENTRY_SQL_READY);
-    bool void_now = false;
     pawl_code rc;
 
     if (entry == NULL || (e->sql_ms > 0 && e->sql_ms + entry->h->limit_ms > e->ttl_ms / 3))
@@ -58,14 +57,10 @@ pawl_code sql_start(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
         *did = true;
         return PAWL_OK;
     }
-    if ((rc = args_copy(e, entry, err)) != PAWL_OK || (rc = approvals_look(e, entry, &void_now, err)) != PAWL_OK)
+    if ((rc = args_copy(e, entry, err)) != PAWL_OK)
         return rc;
-    if (void_now) {
-        receipt_make(e, entry);
-        cost_report_unbegun(entry);
-        *did = true;
-        return PAWL_OK;
-    }
+    if ((*did = approval_ends(e, entry, &rc, err)) || rc != PAWL_OK)
+        return rc;
     entry_move(entry, ENTRY_LEAVING);
     if ((rc = counts_store(e, r, now, err)) != PAWL_OK) {
         entry_move(entry, ENTRY_SQL_READY);

@@ -109,7 +109,7 @@ static pawl_code text_change(const pawl_machine *m, arena *mem, recorded r, bool
     mode = mode_ranked(pawl_value_string(pawl_value_get(was, "@mode")));
     if (start)
         rc = start_with(m, mem, r, child, &v, err);
-    else if (mode > r.rights && r.rights != RANK_NONE)
+    else if (mode > r.rights)
         v = value_with(mem, v, "@mode", rank_value(mem, r.rights));
     if (rc != PAWL_OK || v == was)
         return rc;
@@ -132,11 +132,11 @@ pawl_code record_rights(const pawl_machine *m, pawl_bytes base, bool child, pawl
 
     if (!start && !updates && ev->kind != PAWL_EV_UPDATE && ev->kind != PAWL_EV_INPUT)
         return PAWL_OK;
-    if (!start && !has_text(json.data, json.size, "\"@mode\""))
+    if (!start && json.size == 0)
         return PAWL_OK;
     arena_init(&mem, NULL, 1024);
     rc = record_read(&mem, base, &r, err);
-    if (rc == PAWL_OK && (r.mode != RANK_NONE || r.rights != RANK_NONE || (start && child)))
+    if (rc == PAWL_OK && (r.rights != RANK_NONE || (start && (r.mode != RANK_NONE || child))))      /* an update is kept below rights alone */
         rc = text_change(m, &mem, r, child, start, &json, text, err);
     arena_free(&mem);
     if (rc != PAWL_OK || text->size == 0)

@@ -482,12 +482,19 @@ static pawl_code release_some(pawl_engine *e, cached_run **runs, pawl_hold *all,
     return rc;
 }
 
-/* The head of a run without a state, as after a failed commit, is known once it is loaded. */
-static void heads_load(pawl_engine *e, cached_run **runs, size_t n)
+/* The head of a run without a state, as after a failed commit, is known once it is loaded. A journal that is damaged has none; one that cannot be read now
+ * may have one that is not anchored. */
+static pawl_code heads_load(pawl_engine *e, cached_run **runs, size_t n, pawl_err *err)
 {
     for (size_t i = 0; i < n && e->anchor != NULL; i++)
-        if (runs[i]->fence != 0)
-            (void)run_load(e, runs[i], NULL);
+        if (runs[i]->fence != 0 && runs[i]->anchor != ANCHOR_DONE) {
+            pawl_err why = { PAWL_OK, "" };
+            const pawl_code rc = run_load(e, runs[i], &why);
+
+            if (rc == PAWL_NOMEM || rc == PAWL_IO || rc == PAWL_TRANSIENT)
+                return fail(err, rc, "%s", why.text);
+        }
+    return PAWL_OK;
 }
 
 /* One call of the store, or several without memory. A refused release means that another engine has the lease. Heads that cannot be anchored: the leases
@@ -499,8 +506,9 @@ pawl_code runs_release(pawl_engine *e, cached_run **runs, size_t n, pawl_err *er
     pawl_err why = { PAWL_OK, "" };
     pawl_code anchored, rc;
 
-    heads_load(e, runs, n);
-    rc = anchored = runs_anchor(e, runs, n, &why);
+    if ((rc = heads_load(e, runs, n, &why)) == PAWL_OK)
+        rc = runs_anchor(e, runs, n, &why);
+    anchored = rc;
     for (size_t i = 0; i < n && anchored == PAWL_OK; i += room) {
         pawl_code some = release_some(e, runs + i, all == NULL ? few : all, n - i < room ? n - i : room, &why);
 
@@ -521,13 +529,13 @@ pawl_code run_remove(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc = runs_anchor(e, &r, 1, err);      /* that it has ended, and its retention, stand outside before it is gone */
 
-    if (rc == PAWL_OK) {
-        pthread_mutex_lock(&e->lock);
-        rc = e->store->verbs->remove(e->store, r->id, r->fence, err);
-        if (rc == PAWL_OK)
-            lease_move(r, LEASE_NONE, 0);
-        pthread_mutex_unlock(&e->lock);
-    }
+    if (rc != PAWL_OK)
+        return rc;
+    pthread_mutex_lock(&e->lock);
+    rc = e->store->verbs->remove(e->store, r->id, r->fence, err);
+    if (rc == PAWL_OK)
+        lease_move(r, LEASE_NONE, 0);
+    pthread_mutex_unlock(&e->lock);
     if (rc == PAWL_OK)
         run_move(r, RUN_GONE);
     if (rc != PAWL_OK)

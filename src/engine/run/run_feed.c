@@ -6,6 +6,7 @@
 #include "engine/run/anchor.h"
 #include "engine/run/record_rights.h"
 #include "engine/run/run.h"
+#include "kernel/journal/codec.h"
 #include "kernel/state.h"
 
 static pawl_code interrupt_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
@@ -60,9 +61,10 @@ static bool from_outside(pawl_event_kind kind)
     return false;
 }
 
-static void anchor_heard(cached_run *r, const pawl_event *ev)
+/* The name of a snapshot comes from this engine. */
+static void anchor_heard(pawl_engine *e, cached_run *r, const pawl_event *ev)
 {
-    if (from_outside(ev->kind))
+    if (from_outside(ev->kind) && !entry_names_snapshot(pawl_step_entry(e->step)))
         anchor_move(r, ANCHOR_DUE);
     else if (r->anchor == ANCHOR_DONE)
         anchor_move(r, ANCHOR_NONE);
@@ -88,7 +90,7 @@ pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err
     pawl_bytes line;
 
     PAWL_ASSERT(ev->kind != PAWL_EV_TICK || r->fence != 0, "E14: a run is stored, and held, before its first step");
-    if ((rc = answer_counts(e, ev, err)) != PAWL_OK)
+    if ((rc = answer_counts(e, r, ev, err)) != PAWL_OK)
         return rc;
     next = event_feed(e, r, ev, err);
     line = pawl_step_bytes(e->step);
@@ -103,7 +105,7 @@ pawl_code run_feed(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err
     if (r->pass == PASS_IN)
         pass_move(r, PASS_STEPPED);
     if (e->anchor != NULL)
-        anchor_heard(r, ev);
+        anchor_heard(e, r, ev);
     r->records_fed = pawl_entry_is_record(pawl_step_entry(e->step)) ? r->records_fed + 1 : 0;
     r->tail_bytes += line.size;
     rc = r->lines.failed ? PAWL_NOMEM : blobs_hold(e, r, e->step);
