@@ -35,7 +35,8 @@ typedef struct denied_search {
     const char *const *shown;   /* folders in which other names of what is denied are looked for, too */
     size_t nshown;
     const char **places;        /* from which it searches; none lies in another */
-    size_t nplaces, places_cap, seen;
+    size_t nplaces, places_cap, seen, seen_inside;
+    bool inside_cut;
     char path[PATH_MAX];
 } denied_search;
 
@@ -135,9 +136,19 @@ static bool folder_note(denied_search *s, bool *within, bool *inside)
     return !*inside;
 }
 
+static bool is_stopped(denied_search *s, size_t seen)
+{
+    return seen % 256 == 0 && s->stop != NULL && s->stop(s->ctx);
+}
+
+/* Names inside of what is denied to read have their own number: the places of other rules are looked at all the same. */
 static bool enough(denied_search *s)
 {
-    if (++s->seen > DENIED_SEEN_MAX || (s->seen % 256 == 0 && s->stop != NULL && s->stop(s->ctx)))
+    if (s->inside > 0) {
+        s->inside_cut = s->inside_cut || ++s->seen_inside > DENIED_INSIDE_MAX || is_stopped(s, s->seen_inside);
+        return s->inside_cut || s->mem->failed;
+    }
+    if (++s->seen > DENIED_SEEN_MAX || is_stopped(s, s->seen))
         s->out->cut = true;
     return s->out->cut || s->mem->failed;
 }
@@ -335,7 +346,7 @@ const denied_top *denied_tops_find(arena *mem, const pawl_policy *p, const file_
     if (s != NULL)
         twins_find(s);
     *n = s != NULL ? s->ntops : 0;
-    *cut = s == NULL || s->out->cut;
+    *cut = s == NULL || s->out->cut || s->inside_cut;
     return s != NULL ? s->tops : NULL;
 }
 

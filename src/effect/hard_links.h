@@ -9,6 +9,7 @@
 
 enum {
     DENIED_SEEN_MAX = 1000000,  /* names that are looked at below the places of the rules */
+    DENIED_INSIDE_MAX = 100000, /* of these, names in folders that are denied to read, whose files may have other names */
     DENIED_TOPS_MAX = 500       /* files and folders that a sandbox keeps from a command */
 };
 

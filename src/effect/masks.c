@@ -18,7 +18,7 @@
 
 /* Those of the machine are not in a sandbox, which has its own; the last ones and the home only in one that hides what it does not list. */
 static const char *const replaced[] = { "/tmp", "/run", "/dev", "/proc", "/var/tmp" };
-enum { REPLACED = sizeof replaced / sizeof *replaced, REPLACED_ALWAYS = 4 };
+enum { REPLACED = sizeof replaced / sizeof *replaced, REPLACED_ALWAYS = 4, MODULES_DEEP = 16 /* folders of submodules in each other */ };
 
 typedef struct mask_search {
     arena *mem;
@@ -181,6 +181,8 @@ static void git_folder_keep(mask_search *f, const char *folder, bool own)
         return;
     if (stat(path, &st) == 0 || (own && writable(f, path) && mkdir(path, 0777) == 0))
         keep_put(f, path);
+    if (snprintf(path, sizeof path, "%s/config.worktree", folder) < (int)sizeof path && stat(path, &st) == 0)
+        keep_put(f, path);
     snprintf(path, sizeof path, "%s/config", folder);
     if (stat(path, &st) == 0)
         keep_put(f, path);
@@ -190,18 +192,49 @@ static void git_folder_keep(mask_search *f, const char *folder, bool own)
     }
 }
 
-static void git_modules_keep(mask_search *f, const char *git)
+/* Calls `fn` for each folder in `folder`. */
+typedef void git_folder_fn(mask_search *f, const char *folder, unsigned depth);
+static void git_each(mask_search *f, const char *folder, unsigned depth, git_folder_fn *fn)
 {
-    char path[PATH_MAX], module[PATH_MAX];
+    char path[PATH_MAX];
     struct dirent *e;
-    DIR *d;
+    DIR *d = depth > 0 ? opendir(folder) : NULL;
 
-    if (snprintf(path, sizeof path, "%s/modules", git) >= (int)sizeof path || (d = opendir(path)) == NULL)
+    while (d != NULL && (e = readdir(d)) != NULL)
+        if (e->d_name[0] != '.' && snprintf(path, sizeof path, "%s/%s", folder, e->d_name) < (int)sizeof path)
+            fn(f, path, depth - 1);
+    if (d != NULL)
+        closedir(d);
+}
+
+/* A submodule is named by its path, and may have submodules. */
+static void git_module_keep(mask_search *f, const char *folder, unsigned depth)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    if (snprintf(path, sizeof path, "%s/HEAD", folder) >= (int)sizeof path)
         return;
-    while ((e = readdir(d)) != NULL)
-        if (e->d_name[0] != '.' && snprintf(module, sizeof module, "%s/%s", path, e->d_name) < (int)sizeof module)
-            git_folder_keep(f, module, false);
-    closedir(d);
+    if (lstat(path, &st) != 0) {
+        git_each(f, folder, depth, git_module_keep);
+        return;
+    }
+    git_folder_keep(f, folder, false);
+    if (snprintf(path, sizeof path, "%s/modules", folder) < (int)sizeof path)
+        git_each(f, path, depth, git_module_keep);
+}
+
+/* A linked work tree: where it says that its repository is, and its configuration. */
+static void git_tree_keep(mask_search *f, const char *folder, unsigned depth)
+{
+    static const char *const names[] = { "commondir", "config.worktree", "gitdir" };
+    char path[PATH_MAX];
+    struct stat st;
+
+    (void)depth;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (snprintf(path, sizeof path, "%s/%s", folder, names[i]) < (int)sizeof path && stat(path, &st) == 0)
+            keep_put(f, path);
 }
 
 /* The repository of a workspace; of a linked work tree the file that says where it is. */
@@ -222,7 +255,10 @@ static void git_keep(mask_search *f, const char *workspace)
     if (snprintf(head, sizeof head, "%s/HEAD", git) >= (int)sizeof head)
         return;
     git_folder_keep(f, git, lstat(head, &st) == 0);
-    git_modules_keep(f, git);
+    if (snprintf(head, sizeof head, "%s/modules", git) < (int)sizeof head)
+        git_each(f, head, MODULES_DEEP, git_module_keep);
+    if (snprintf(head, sizeof head, "%s/worktrees", git) < (int)sizeof head)
+        git_each(f, head, 1, git_tree_keep);
 }
 
 /* ---- stores ---------------------------------------------------------------------------------------------- */

@@ -193,6 +193,15 @@ static void system_put(sandbox_words *w, const char *folder)
     words_option(w, arena_text(w->mem, to), folder);
 }
 
+/* The home of a service may lie in /opt: it is mounted with the folder. */
+static bool in_system(const char *home)
+{
+    for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++)
+        if (lies_in(home, system_folders[i]))
+            return true;
+    return false;
+}
+
 /* System folders, an empty home, and what is listed. Where nothing is written, the home is a folder of the root, which is read-only. */
 static void hidden_put(sandbox_words *w, const sandbox_ask *ask)
 {
@@ -202,13 +211,13 @@ static void hidden_put(sandbox_words *w, const sandbox_ask *ask)
     for (size_t i = 0; i < sizeof system_folders / sizeof *system_folders; i++)
         system_put(w, system_folders[i]);
     for (size_t i = 0; i < sizeof system_secrets / sizeof *system_secrets; i++)
-        if (access(system_secrets[i], R_OK) == 0)       /* else the command cannot read it either */
+        if (access(system_secrets[i], R_OK) == 0 || access(system_secrets[i], X_OK) == 0)   /* else the command cannot read, or enter, it either */
             cover(w, system_secrets[i]);
     words_option(w, "--size", number(w->mem, sandbox_limit(s->scratch_bytes, PAWL_SANDBOX_SCRATCH_BYTES)));
     words_option(w, "--tmpfs", "/var/tmp");
-    if (home != NULL && !writes(ask))
+    if (home != NULL && !writes(ask) && !in_system(home))
         words_option(w, "--dir", home);
-    if (home != NULL && writes(ask)) {
+    else if (home != NULL) {
         words_option(w, "--size", number(w->mem, sandbox_limit(s->scratch_bytes, PAWL_SANDBOX_SCRATCH_BYTES)));
         words_option(w, "--tmpfs", home);
     }
@@ -248,7 +257,7 @@ void view_put(sandbox_words *w, const sandbox_ask *ask)
                                           "--ro-bind-try", "/run/current-system", "/run/current-system" };
     const bool hidden = ask->hidden != NULL && !has_root(ask);
     sandbox_ask whole = *ask;
-    const char *first = NULL;
+    const char *first = NULL, *home;
     masks own;
 
     if (masks_find(w->mem, ask, home_folder(w->mem), &own) != PAWL_OK) {
@@ -274,6 +283,8 @@ void view_put(sandbox_words *w, const sandbox_ask *ask)
     masks_put(w, &own);
     if (hidden)
         words_option(w, "--remount-ro", "/");
+    if (hidden && !writes(ask) && (home = home_folder(w->mem)) != NULL && in_system(home))
+        words_option(w, "--remount-ro", home);
 }
 
 /* ---- what `inside` lets be written ---------------------------------------------------------------------------- */

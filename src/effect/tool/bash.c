@@ -9,15 +9,16 @@
 #include "policy/file_rules.h"
 #include "shell/shell.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     BASH_MS = 120000,
     STDERR_BYTES = 2000,        /* of a tool that is a program, in its error */
-    KEPT_BYTES = WHOLE_BYTES_MAX / 2 - 256, /* of the output's beginning, and of its end */
-    OWN_PLACES_MAX = 100        /* files of the agent that its commands cannot write: each is a mount */
+    KEPT_BYTES = WHOLE_BYTES_MAX / 2 - 256  /* of the output's beginning, and of its end */
 };
 
 /* ---- the sandbox ------------------------------------------------------------------------------------------- */
@@ -29,12 +30,13 @@ static bool stop_looking(void *ctx)
     return job_canceled(c->job) || clock_ms() >= c->until_ms;
 }
 
-/* What rules deny, among the files that are there: a program may open them by any name, so that no reading of the command finds all. */
-static const denied_top *denied_of(tool_call *c, const roots *r, size_t *n)
+/* What rules deny, among the files that are there: a program may open them by any name, so that no reading of the command finds all. `reads`: nothing can
+ * be written there, so that only what may not be read is of interest; what may not be read may not be edited either. */
+static const denied_top *denied_of(tool_call *c, const roots *r, bool reads, size_t *n)
 {
     const char *folders[ROOTS_MAX];
     const denied_shown shown = { folders, r->n };
-    const file_use u = { .tool = "Edit", .cls = PAWL_EDIT, .time_ms = epoch_ms() };     /* what may not be read may not be edited either */
+    const file_use u = { .tool = reads ? "Read" : "Edit", .cls = reads ? PAWL_READ : PAWL_EDIT, .time_ms = epoch_ms() };
     const denied_top *out;
     bool cut;
 
@@ -65,27 +67,31 @@ static void read_only_add(sandbox_folder *out, sandbox_ask *ask, size_t nroots, 
         out[ask->n++] = (sandbox_folder){ path, true };
 }
 
-typedef struct own_places { tool_call *c; const char *all[OWN_PLACES_MAX]; size_t n; } own_places;
+typedef struct own_places { tool_call *c; void *all; size_t n, cap; } own_places;
 
 static bool own_place_add(void *ctx, const char *path)
 {
     own_places *own = ctx;
     char real[PATH_MAX];
 
-    if (realpath(path, real) != NULL && (own->all[own->n] = arena_text(&own->c->mem, real)) != NULL)
-        own->n++;
-    return own->n < OWN_PLACES_MAX;
+    if (realpath(path, real) != NULL && arena_room(&own->c->mem, &own->all, &own->cap, own->n, sizeof(const char *)))
+        ((const char **)own->all)[own->n++] = arena_text(&own->c->mem, real);
+    return !own->c->mem.failed;
 }
 
 /* The workspace, its further folders that exist, and what may not be edited in them, the files of the agent included; *covered: what may not be read. */
 static bool folders_of(tool_call *c, const roots *r, sandbox_ask *ask)
 {
+    const bool reads = ask->kind == SANDBOX_READ_ONLY;
     size_t n;
-    const denied_top *tops = denied_of(c, r, &n);
-    sandbox_folder *out = arena_get(&c->mem, (r->n + n + OWN_PLACES_MAX) * sizeof *out);
+    const denied_top *tops = denied_of(c, r, reads, &n);
     const char **covered = arena_get(&c->mem, (n + 1) * sizeof *covered);
     own_places own = { .c = c };
+    sandbox_folder *out;
 
+    if (!reads)
+        file_own_places(c->job->policy, own_place_add, &own);
+    out = arena_get(&c->mem, (r->n + n + own.n) * sizeof *out);
     if (tops == NULL || out == NULL || covered == NULL)
         return false;
     for (ask->n = 0; ask->n < r->n; ask->n++)
@@ -95,9 +101,8 @@ static bool folders_of(tool_call *c, const roots *r, sandbox_ask *ask)
             covered[ask->ncovered++] = tops[i].path;
         else
             read_only_add(out, ask, r->n, tops[i].path);
-    file_own_places(c->job->policy, own_place_add, &own);
     for (size_t i = 0; i < own.n; i++)
-        read_only_add(out, ask, r->n, own.all[i]);
+        read_only_add(out, ask, r->n, ((const char **)own.all)[i]);
     ask->folders = out;
     ask->covered = covered;
     return !c->mem.failed;
@@ -276,18 +281,36 @@ static pawl_code bash_run(tool_call *c, process *p, pawl_err *why)
 
 /* Where git looks for its configuration and hooks, if that file is in a repository: a repository of its own has none, and a command could make one. git
  * makes files beside it all the time, so that nothing can be mounted there. */
-static bool git_leads_away(const root *one, char path[PATH_MAX])
+static const char git_leads[] = "commondir";
+
+static bool git_leads_away(int git)
 {
-    return snprintf(path, PATH_MAX, "%s/.git/commondir", one->real) < PATH_MAX && access(path, F_OK) == 0;
+    struct stat st;
+
+    return fstatat(git, git_leads, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void git_taken_back(tool_call *c, const roots *r, const bool *before)
+/* The repository as it is before the command, which may put another folder, or a link, in its place. -1: there is none, or its configuration is elsewhere. */
+static int git_open(const root *one)
 {
     char path[PATH_MAX];
+    int git = -1;
 
-    for (size_t i = 0; i < r->n; i++)
-        if (!before[i] && git_leads_away(&r->all[i], path) && unlink(path) == 0)
-            snprintf(c->note, sizeof c->note, "its .git/commondir was removed: it would lead git to another configuration");
+    if (snprintf(path, sizeof path, "%s/.git", one->real) < (int)sizeof path)
+        git = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (git < 0 || !git_leads_away(git))
+        return git;
+    close(git);
+    return -1;
+}
+
+static void git_take_back(tool_call *c, int git)
+{
+    if (git < 0)
+        return;
+    if (git_leads_away(git) && unlinkat(git, git_leads, 0) == 0)
+        snprintf(c->note, sizeof c->note, "its .git/commondir was removed: it would lead git to another configuration");
+    close(git);
 }
 
 static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox *in)
@@ -295,8 +318,7 @@ static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox
     const int64_t limit_ms = input_count(c, "timeout_ms", BASH_MS), began = clock_ms();
     process p = { .job = c->job, .cwd = r->all[0].real, .output_bytes = KEPT_BYTES, .joined = true,
                   .confined = true };     /* also without a sandbox: it is the model's command */
-    char path[PATH_MAX];
-    bool away[ROOTS_MAX];
+    int git[ROOTS_MAX];
     pawl_err why = {0};
     pawl_code rc;
 
@@ -306,9 +328,10 @@ static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox
     buf_init(&p.out, &c->r->alloc);
     buf_init(&p.err, &c->r->alloc);
     for (size_t i = 0; i < r->n; i++)
-        away[i] = git_leads_away(&r->all[i], path);
+        git[i] = git_open(&r->all[i]);
     rc = bash_run(c, &p, &why);
-    git_taken_back(c, r, away);
+    for (size_t i = 0; i < r->n; i++)
+        git_take_back(c, git[i]);
     if (rc == PAWL_OK)
         rc = ended(c, &p, p.stopped == STOPPED_TIMEOUT && p.until_ms - began < limit_ms ? p.until_ms - began : limit_ms);
     else if (rc == PAWL_UNKNOWN || rc == PAWL_NOMEM)
