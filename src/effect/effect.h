@@ -70,7 +70,6 @@ bool text_whole(const pawl_value *v);   /* a string that contains no NUL */
 
 /* ---- text.c --------------------------------------------------------------------------------------- */
 
-void base64(buf *b, const char *data, size_t size);
 /* Append `"NAME":"..."`, or `"NAME_base64":"..."` if it is not UTF-8. */
 void text_member(buf *b, const char *name, const char *data, size_t size);
 void text_plain(char *data, size_t size);   /* replaces NUL by '?', and all bytes beyond ASCII if the text is not UTF-8 */

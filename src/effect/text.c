@@ -1,21 +1,8 @@
 /* text.c - bytes from outside as text that JSON can hold.
  *
  * Pure; called by the handlers. */
+#include "base/base64.h"
 #include "effect/effect.h"
-
-void base64(buf *b, const char *data, size_t size)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *p = (const unsigned char *)data;
-
-    for (size_t i = 0; i < size; i += 3) {
-        size_t n = size - i < 3 ? size - i : 3;
-        uint32_t v = (uint32_t)p[i] << 16 | (n > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (n > 2 ? p[i + 2] : 0);
-        char four[4] = { digits[v >> 18], digits[v >> 12 & 63], n > 1 ? digits[v >> 6 & 63] : '=', n > 2 ? digits[v & 63] : '=' };
-
-        buf_put(b, four, sizeof four);
-    }
-}
 
 void text_member(buf *b, const char *name, const char *data, size_t size)
 {
@@ -28,7 +15,7 @@ void text_member(buf *b, const char *name, const char *data, size_t size)
         canon_string(b, size > 0 ? data : "", size);
         return;
     }
-    base64(b, data, size);
+    base64_put(b, data, size);
     buf_char(b, '"');
 }
 

@@ -2,6 +2,7 @@
  *
  * Called by the program and by tests, on the thread of the store's handle; no lock. The store is read several times while the run may continue: if its
  * newest entry changed between the first and the last read, everything is read again, at most TRIES times. */
+#include "base/base64.h"
 #include "effect/effect.h"
 #include "history/history.h"
 #include "kernel/journal/replay.h"
@@ -123,7 +124,7 @@ static void put_blob(exporting *x, const pawl_blob *b)
     buf_text(x->out, "{\"blob\":{");
     if (!text) {
         buf_text(x->out, "\"base64\":\"");
-        base64(x->out, b->bytes.data, b->bytes.size);
+        base64_put(x->out, b->bytes.data, b->bytes.size);
         buf_text(x->out, "\",");
     }
     buf_fmt(x->out, "\"digest\":\"%s\"", b->digest);

@@ -2,6 +2,7 @@
  *
  * Called by the program and by tests, on the thread of the store's handle. All lines are read and folded before anything is written; while it is written
  * the run is parked with the reason UNDER_WAY and its lease is held, so nobody drives an incomplete run. An interrupted import can be repeated. */
+#include "base/base64.h"
 #include "engine/engine.h"
 #include "history/history.h"
 #include "engine/run/owner.h"
@@ -132,40 +133,6 @@ static pawl_code journal_read(importing *i, const pawl_value *text, unsigned kin
     return i->journal.failed ? no_memory(i, err) : PAWL_OK;
 }
 
-static int base64_digit(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c == '\0' ? NULL : strchr(digits, c);
-
-    return at == NULL ? -1 : (int)(at - digits);
-}
-
-/* Decodes in place; false: not base64. */
-static bool base64_back(char *text, size_t *size)
-{
-    size_t n = *size, out = 0, pad = 0;
-
-    if (n % 4 != 0)
-        return false;
-    while (pad < 2 && pad < n && text[n - 1 - pad] == '=')
-        pad++;
-    for (size_t at = 0; at < n; at += 4) {
-        uint32_t bits = 0;
-
-        for (size_t k = 0; k < 4; k++) {
-            int d = at + k >= n - pad ? 0 : base64_digit(text[at + k]);
-
-            if (d < 0)
-                return false;
-            bits = bits << 6 | (uint32_t)d;
-        }
-        for (size_t k = 0; k < 3 - (at + 4 == n ? pad : 0); k++)
-            text[out++] = (char)(bits >> (16 - 8 * k) & 0xff);
-    }
-    *size = out;
-    return true;
-}
-
 static pawl_code blob_read(importing *i, const pawl_value *v, pawl_err *err)
 {
     const pawl_value *text = pawl_value_get(v, "text"), *coded = pawl_value_get(v, "base64"), *one = text != NULL ? text : coded;
@@ -178,7 +145,7 @@ static pawl_code blob_read(importing *i, const pawl_value *v, pawl_err *err)
 
     if (i->mem.failed || !arena_room(&i->mem, (void **)&i->blobs.all, &i->blobs.cap, i->blobs.n, sizeof *i->blobs.all))
         return no_memory(i, err);
-    if (bad || digest == NULL || (coded != NULL && !base64_back(data, &n)))
+    if (bad || digest == NULL || (coded != NULL && !base64_read(data, n, data, &n)))
         return damaged(i, err, "a blob has a digest, and a text or base64");
     hash_of(data, n, &h);
     hash_hex(&h, hex);

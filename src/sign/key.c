@@ -1,12 +1,13 @@
 /* key.c - Ed25519 by nettle, and keys as text.
  *
  * Pure; any thread. A text is taken in one form only: what is not the base64 that is written here for the same bytes is refused. */
+#include "base/base64.h"
 #include "sign/sign.h"
 
 #include <string.h>
 
 static const char key_prefix[] = "ed25519:";
-static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+enum { BASE64_BYTES_MAX = SIGNATURE_ROOM / 4 * 3 };
 
 #ifdef PAWL_HOST_SHA256
 #ifdef PAWL_HOST_ED25519
@@ -49,42 +50,17 @@ static bool ed25519_made(const uint8_t *seed, const void *bytes, size_t size, ui
 }
 #endif
 
-/* ---- base64 ------------------------------------------------------------------------------------------- */
-
-static void base64_put(const uint8_t *from, size_t n, char *out)
-{
-    for (size_t i = 0; i < n; i += 3) {
-        const uint32_t left = (uint32_t)(n - i), v = (uint32_t)from[i] << 16 | (left > 1 ? (uint32_t)from[i + 1] << 8 : 0) | (left > 2 ? from[i + 2] : 0u);
-
-        *out++ = base64_digits[v >> 18];
-        *out++ = base64_digits[v >> 12 & 63];
-        *out++ = left > 1 ? base64_digits[v >> 6 & 63] : '=';
-        *out++ = left > 2 ? base64_digits[v & 63] : '=';
-    }
-    *out = '\0';
-}
-
-/* Exactly n bytes, with their padding; false: not their base64. */
+/* Exactly n bytes, as base64_code() writes them; false: not their base64. */
 static bool base64_get(const char *text, uint8_t *out, size_t n)
 {
-    const size_t whole = (n + 2) / 3 * 4;
     char again[SIGNATURE_ROOM];
-    uint32_t v = 0;
-    size_t got = 0;
+    uint8_t bytes[BASE64_BYTES_MAX];
+    size_t got;
 
-    if (strlen(text) != whole || whole >= sizeof again)
+    if (strlen(text) + 1 != BASE64_ROOM(n) || !base64_read(text, strlen(text), bytes, &got) || got != n)
         return false;
-    for (size_t i = 0; i < whole; i++) {
-        const char *at = text[i] != '=' ? strchr(base64_digits, text[i]) : base64_digits;
-
-        if (at == NULL)
-            return false;
-        v = v << 6 | (uint32_t)(at - base64_digits);
-        for (int shift = 16; i % 4 == 3 && shift >= 0; shift -= 8)
-            if (got < n)
-                out[got++] = (uint8_t)(v >> shift);
-    }
-    base64_put(out, n, again);
+    base64_code(bytes, n, again);
+    memcpy(out, bytes, n);
     return strcmp(again, text) == 0;
 }
 
@@ -98,7 +74,7 @@ bool key_read(const char *text, uint8_t out[KEY_BYTES])
 static void key_text(const uint8_t bytes[KEY_BYTES], char out[PAWL_KEY_ROOM])
 {
     memcpy(out, key_prefix, sizeof key_prefix);
-    base64_put(bytes, KEY_BYTES, out + sizeof key_prefix - 1);
+    base64_code(bytes, KEY_BYTES, out + sizeof key_prefix - 1);
 }
 
 pawl_code pawl_key_of_seed(const uint8_t seed[PAWL_SEED_BYTES], char key[PAWL_KEY_ROOM], pawl_err *err)
@@ -140,7 +116,7 @@ pawl_code key_sign(const uint8_t seed[PAWL_SEED_BYTES], const void *bytes, size_
     if (!ed25519_made(seed, bytes, size, made, signature))
         return fail(err, PAWL_INVALID, "this build has no Ed25519: sign elsewhere");
     key_text(made, key);
-    base64_put(signature, PAWL_SIGNATURE_BYTES, out);
+    base64_code(signature, PAWL_SIGNATURE_BYTES, out);
     return PAWL_OK;
 }
 

@@ -1,6 +1,7 @@
 /* read.c - read_file and list_files.
  *
  * Called by call.c. Owns nothing after the reply. */
+#include "base/base64.h"
 #include "effect/tool/tool.h"
 
 #include <dirent.h>
@@ -44,7 +45,7 @@ static pawl_code image(tool_call *c, const file_place *p, const char *path, cons
         buf_text(&c->out, "[{\"type\":\"image\",\"media_type\":\"");
         buf_text(&c->out, type);
         buf_text(&c->out, "\",\"data\":\"");
-        base64(&c->out, data.data, data.size);
+        base64_put(&c->out, data.data, data.size);
         buf_text(&c->out, "\"}]");
         rc = tool_blocks(c);
     }
