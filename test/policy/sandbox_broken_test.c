@@ -107,22 +107,25 @@ static const char *listed(const text_made *list, size_t n)
 static void attempts_hold(scene *s, const text_made *list, size_t n)
 {
     static look before, after;
-    const char *loop = listed(list, n), *name;
+    const char *loop = listed(list, n);
+    char name[256] = "";        /* of what is not as it was; the commands one by one look anew */
+    const char *at;
     bool told, whole;
 
     look_at(&before);
     CHECK_INT(use(&s->k, "bash", loop), PAWL_OK);
     look_at(&after);
-    name = differs(&before, &after);
+    if ((at = differs(&before, &after)) != NULL)
+        snprintf(name, sizeof name, "%s", at);
     told = strstr(content(&s->k), TOKEN_1) != NULL;
     whole = strstr(content(&s->k), "END\n") != NULL || n == 1;      /* one may end all that is in its sandbox */
-    if (name == NULL && !told && whole && names_in(&s->k, "../outside") == 1 && names_in(&s->k, "../home") == 1)
+    if (*name == '\0' && !told && whole && names_in(&s->k, "../outside") == 1 && names_in(&s->k, "../home") == 1)
         return;
     for (size_t i = 0; i < n && n > 1; i++)
         attempts_hold(s, &list[i], 1);
-    if (name != NULL || told || whole)
+    if (*name != '\0' || told || whole)
         CHECK_FAIL("the sandbox did not hold (seed %llu): %s\n  %s%s", (unsigned long long)check_seed(), n == 1 ? list[0].text : "several together",
-                   name != NULL ? name : "", told ? " a canary was read" : " something was made outside");
+                   name, told ? " a canary was read" : " something was made outside");
 }
 
 PAWL_TEST(test_P7_the_fault_is_one_and_the_sandbox_holds)
