@@ -4,6 +4,7 @@
  * checked. */
 #include "history/anchor.h"
 #include "history/history.h"
+#include "kernel/names.h"
 #include "kernel/state.h"
 
 #include <inttypes.h>
@@ -94,18 +95,6 @@ static bool read_hash(const pawl_value *v, hash *out)
     return text != NULL && strncmp(text, "sha256:", 7) == 0 && hash_unhex(text + 7, strlen(text + 7), out);
 }
 
-static bool read_life(const pawl_value *v, uint64_t *out)
-{
-    const char *text = pawl_value_string(v);
-
-    *out = 0;
-    if (text == NULL || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
-        return false;
-    for (int i = 0; i < 16; i++)
-        *out = *out << 4 | (uint64_t)(text[i] <= '9' ? text[i] - '0' : text[i] - 'a' + 10);
-    return true;
-}
-
 static bool read_number(const pawl_value *v, uint64_t most, uint64_t *out)
 {
     const bool is = pawl_value_type(v) == PAWL_TYPE_INT && pawl_value_int(v) >= 0;
@@ -147,7 +136,7 @@ pawl_code anchor_read(arena *mem, const char *text, size_t size, anchor_line *ou
         wrong = "store";
     else if (!store_run_valid(out->run))
         wrong = "run";
-    else if (!read_life(pawl_value_get(v, "life"), &out->life))
+    else if (!unhex64(pawl_value_string(pawl_value_get(v, "life")), &out->life))
         wrong = "life";
     else if (!read_number(pawl_value_get(v, "seq"), INT64_MAX, &out->seq))
         wrong = "seq";

@@ -97,12 +97,6 @@ static unsigned elements_told(unsigned kind)
     return ~0u;
 }
 
-static bool has_id(unsigned kind)
-{
-    return kind == ITEM_CALL || kind == ITEM_SPAWN || kind == ITEM_SLEEP || kind == ITEM_ASK || kind == ITEM_RECEIPT || kind == ITEM_ANSWER ||
-           kind == ITEM_DROP || kind == ITEM_DOUBT || kind == ITEM_REFUSAL || kind == ITEM_SIGN;
-}
-
 /* For `{...,"text":"RUN: why"}`: removes the run's name. */
 static void name_cut(buf *b, const char *run)
 {
@@ -156,8 +150,8 @@ static pawl_code fact_add(parting *p, story *st, const pawl_entry *e, const item
         return PAWL_NOMEM;
     arena_init(&mem, NULL, it->text_size);
     v = value_read(&mem, e->items_text + it->text_at, it->text_size, "an item", NULL);
-    f.id = has_id(it->kind) ? id_told(p, it) : NULL;
-    f.text = v == NULL || (has_id(it->kind) && f.id == NULL) ? NULL : fact_text(p, st, it, v, f.id);
+    f.id = item_has_id(it->kind) ? id_told(p, it) : NULL;
+    f.text = v == NULL || (item_has_id(it->kind) && f.id == NULL) ? NULL : fact_text(p, st, it, v, f.id);
     arena_free(&mem);
     if (f.text == NULL)
         return PAWL_NOMEM;

@@ -15,6 +15,13 @@ typedef enum item_kind {        /* the order is part of the format: the digest o
     ITEM_EMIT, ITEM_DROP, ITEM_TURN, ITEM_END, ITEM_DOUBT, ITEM_UNWIND, ITEM_REFUSAL, ITEM_SIGN, ITEM_KINDS
 } item_kind;
 
+/* It is about one command or wait, by its id. */
+static inline bool item_has_id(unsigned kind)
+{
+    return kind == ITEM_CALL || kind == ITEM_SLEEP || kind == ITEM_SPAWN || kind == ITEM_ASK || kind == ITEM_RECEIPT || kind == ITEM_ANSWER ||
+           kind == ITEM_DROP || kind == ITEM_DOUBT || kind == ITEM_REFUSAL || kind == ITEM_SIGN;
+}
+
 typedef enum write_op { OP_MERGE = 0, OP_EXTEND = 1, OP_OVERWRITE = 2 } write_op;
 
 typedef struct refs {           /* the references of one value that was read from bytes; paths are JSON pointers */

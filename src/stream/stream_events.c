@@ -164,12 +164,6 @@ static void task_json(buf *b, const item *it)
     }
 }
 
-static bool has_id(const item *it)
-{
-    return it->kind == ITEM_CALL || it->kind == ITEM_SLEEP || it->kind == ITEM_SPAWN || it->kind == ITEM_ASK || it->kind == ITEM_RECEIPT ||
-           it->kind == ITEM_ANSWER || it->kind == ITEM_DROP || it->kind == ITEM_DOUBT || it->kind == ITEM_REFUSAL || it->kind == ITEM_SIGN;
-}
-
 /* The node of "desk/1/1/worker:3" is worker; "@" has none. */
 const char *node_of(line_walk *w, const char *path)
 {
@@ -190,7 +184,7 @@ static void item_head(line_walk *w, pawl_stream_event *ev)
         ev->time_ms = item_time(it);
     if (w->part == PART_EMIT)
         ev->name = it->leave->emits[w->sub].name;
-    if (w->part != PART_ITEM || !has_id(it))
+    if (w->part != PART_ITEM || !item_has_id(it->kind))
         return;
     buf_fmt(&w->id, "%s~%016llx/", w->run, (unsigned long long)w->life);
     id_code(&w->id, it);

@@ -9,6 +9,7 @@
 #include "kernel/list.h"
 #include "kernel/machine.h"
 #include "kernel/names.h"
+#include "kernel/rights.h"
 #include "kernel/state.h"
 
 #include <stdio.h>
@@ -134,13 +135,9 @@ static pawl_code right_deliver(pawl_engine *e, const char *command, const char *
 /* An unknown mode counts as "default", as it does for nodes. */
 static const char *mode_meant(const pawl_value *mode)
 {
-    static const char *const others[] = { "plan", "acceptEdits", "bypassPermissions" };
-    const char *said = pawl_value_string(mode);
+    const mode_rank rank = mode_ranked(pawl_value_string(mode));
 
-    for (size_t i = 0; said != NULL && i < sizeof others / sizeof *others; i++)
-        if (strcmp(said, others[i]) == 0)
-            return others[i];
-    return "default";
+    return mode_text(rank != RANK_NONE ? rank : RANK_DEFAULT);
 }
 
 /* In the form that agent/rights.c reads: a mode is the upper bound of the child's mode; rules have a number, the highest counts; grants as given. */
