@@ -58,12 +58,11 @@ static bool run_ratio(reading *out)
     double with = 0, without = 0, warm = 0;
     pawl_err err = {0};
     pawl_engine *e = NULL, *plain = NULL;
-    disk d, p;
+    disk d = { .folder = "" }, p = { .folder = "" };
     int fd = open("bench-anchors", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     bool good = fd >= 0 && disk_begin(&d, false);
-    bool second = good && disk_begin(&p, false);
 
-    good = second && (e = disk_engine(&d, short_machine())) != NULL && (plain = disk_engine(&p, short_machine())) != NULL &&
+    good = good && disk_begin(&p, false) && (e = disk_engine(&d, short_machine())) != NULL && (plain = disk_engine(&p, short_machine())) != NULL &&
            (pawl_engine_anchor(e, keep, &fd, &err) == PAWL_OK || bench_wrong("an anchor", &err)) && run_one(e, "w", 0, &warm) && run_one(plain, "w", 0, &warm);
     for (int i = 0; i < RUNS && good; i++)
         good = run_one(e, "r", i, &with) && run_one(plain, "r", i, &without);
@@ -71,8 +70,7 @@ static bool run_ratio(reading *out)
     pawl_engine_free(e);
     pawl_engine_free(plain);
     disk_end(&d);
-    if (second)
-        disk_end(&p);
+    disk_end(&p);
     close(fd);
     unlink("bench-anchors");
     return good;

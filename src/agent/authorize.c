@@ -7,6 +7,7 @@
 #include "kernel/frame.h"
 #include "kernel/spec.h"
 #include "kernel/state.h"
+#include "sign/sign.h"
 
 /* ---- the gate's world --------------------------------------------------------------------------------- */
 
@@ -278,14 +279,6 @@ void authorize_next(turn *t)
         return;
     phase_move(t, PHASE_TOOLS);
     next_step(t, STEP_START_TOOLS);
-}
-
-/* false or {"approve":false}. */
-static bool answer_is_no(const pawl_value *v)
-{
-    const pawl_value *approve = pawl_value_type(v) == PAWL_TYPE_OBJECT ? pawl_value_get(v, "approve") : v;
-
-    return pawl_value_type(approve) == PAWL_TYPE_BOOL && !pawl_value_bool(approve);
 }
 
 static void gate_answer_take(turn *t)

@@ -16,7 +16,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -66,22 +65,6 @@ const char *anchor_named(const app_caller *caller, arena *mem, pawl_err *err)
 
 /* ---- the file ---------------------------------------------------------------------------------------------- */
 
-/* The links of the folder are resolved, those of the file are followed by open(). */
-static char *whole(const char *path)
-{
-    char real[PATH_MAX], out[PATH_MAX + NAME_MAX + 2], folder[PATH_MAX];
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-
-    if (realpath(path, real) != NULL)
-        return strdup(real);
-    if (slash != NULL && (size_t)(slash - path) + 2 > sizeof folder)
-        return NULL;
-    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1, slash != NULL ? path : ".");
-    if (realpath(folder, real) == NULL || snprintf(out, sizeof out, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name) >= (int)sizeof out)
-        return NULL;
-    return strdup(out);
-}
-
 static pawl_code file_open(app_anchor *a, pawl_err *err)
 {
     struct stat st;
@@ -90,7 +73,7 @@ static pawl_code file_open(app_anchor *a, pawl_err *err)
         return fail(err, PAWL_IO, "%s: heads cannot be anchored there: %s; nothing is driven without it", a->name, strerror(errno));
     if (fstat(a->fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))
         return fail(err, PAWL_INVALID, "%s: heads are anchored in a file, or by a command: --anchor '|CMD'", a->name);
-    if ((a->path = whole(a->name)) == NULL)
+    if ((a->path = realpath(a->name, NULL)) == NULL)
         return fail(err, PAWL_IO, "%s: its folder cannot be found: %s", a->name, strerror(errno));
     a->reach = (reach_store){ .path = a->path, .alone = true };
     reach_keep(&a->reach);
@@ -174,14 +157,6 @@ pawl_code anchor_printed(const char *command, buf *out, pawl_err *err)
 
 /* ---- kept ------------------------------------------------------------------------------------------------- */
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 pawl_code anchor_keep(void *ctx, const char *store, const pawl_anchor *heads, size_t n, pawl_err *err)
 {
     app_anchor *a = ctx;
@@ -193,7 +168,7 @@ pawl_code anchor_keep(void *ctx, const char *store, const pawl_anchor *heads, si
     if (a->torn)
         buf_char(&lines, '\n');
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
-        if ((rc = pawl_anchor_line(store, &heads[i], now_ms(), line, err)) == PAWL_OK)
+        if ((rc = pawl_anchor_line(store, &heads[i], epoch_ms(), line, err)) == PAWL_OK)
             buf_text(&lines, line);
     if (rc == PAWL_OK && lines.failed)
         rc = fail(err, PAWL_NOMEM, "%s: no memory for its lines", a->name);

@@ -2,6 +2,7 @@
  *
  * Called by the engine through its watch, on the thread that stores. Each line is one write, so that several processes may share a file. */
 #include "app/logging.h"
+#include "net/net.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,14 +91,6 @@ static void end(const logging *l, buf *b)
     buf_free(b);
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void logging_say(logging *l, log_level level, const char *run, const char *what, const char *text)
 {
     buf b;
@@ -105,7 +98,7 @@ void logging_say(logging *l, log_level level, const char *run, const char *what,
     if (level > l->level)
         return;
     buf_init(&b, NULL);
-    begin(&b, level, now_ms(), run);
+    begin(&b, level, epoch_ms(), run);
     put_text(&b, "event", what);
     if (text != NULL && *text != '\0')
         put_text(&b, "text", text);
@@ -191,7 +184,7 @@ void logging_told(logging *l, const pawl_state *st, const pawl_entry *entry)
     if (level > l->level)
         return;
     buf_init(&b, NULL);
-    begin(&b, level, record || pawl_entry_time_ms(entry) == 0 ? now_ms() : pawl_entry_time_ms(entry), pawl_state_run(st));
+    begin(&b, level, record || pawl_entry_time_ms(entry) == 0 ? epoch_ms() : pawl_entry_time_ms(entry), pawl_state_run(st));
     put_text(&b, "machine", pawl_state_machine(st, NULL));
     if (record) {
         put_text(&b, "event", "record");

@@ -46,7 +46,7 @@ typedef struct session {
     bool took;                  /* of src/cli: the engine here took the first event of go() itself */
     uint32_t sent;              /* of src/cli: the deliveries that it has sent, whose ids it is part of */
     uint64_t left_no;           /* of src/cli: the delivery that its last event became, for the process that drives the run; 0: none */
-    char denied[512];           /* of src/cli: the visit whose approval was denied here last; a gate with `on_no: wait` asks again, and is left */
+    const pawl_value *denied;   /* of src/cli: an array of the visits whose approval was denied here; a gate with `on_no: wait` asks again, and is left */
     bool left_taken;            /* of src/cli: that process has taken it */
     bool hands_out;             /* only expressions are performed here */
     const char *evaluator;      /* the evaluator of expressions, part of the machine's hash */

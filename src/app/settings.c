@@ -269,6 +269,7 @@ static bool wants_more(const pawl_value *v)
 /* `outer`: the settings of a folder above the project, of which only what denies and asks applies. */
 static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const char *project, bool outer, pawl_err *err)
 {
+    static const char *const own[] = { "anchor", "sandbox" };
     const char *path = settings_of_project(g->mem, project), *person = settings_of_person(g->mem);
     const pawl_value *v;
     bool trusted;
@@ -282,8 +283,9 @@ static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const
         return err->code;
     if (!trusted && wants_more(v))
         app_note(caller, "%s: its allow rules and hooks count once you trust the folder: pawl policy trust %s", path, project);
-    if (pawl_value_get(v, "sandbox") != NULL)
-        app_note(caller, "%s: its \"sandbox\" does not count: only that of your own settings does", path);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (pawl_value_get(v, own[i]) != NULL)
+            app_note(caller, "%s: its \"%s\" does not count: only that of your own settings does", path, own[i]);
     return settings_gather(g, v, path, project, trusted, err);
 }
 

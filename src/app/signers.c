@@ -289,11 +289,10 @@ pawl_code signers_of_name(arena *mem, const char *name, const char **key, pawl_e
     return *key != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "no memory for a key");
 }
 
-pawl_code signers_count(arena *mem, const pawl_value *known, const char *name, const char *key, pawl_err *err)
+pawl_code signers_count(const pawl_value *known, const char *name, const char *key, pawl_err *err)
 {
     const char *has = pawl_value_string(pawl_value_get(pawl_value_get(known, "trusted"), name));
 
-    (void)mem;
     if (pawl_value_get(pawl_value_get(known, "distrusted"), key) != NULL)
         return fail(err, PAWL_DENIED, "the key of %s, %s, is distrusted on this machine: its signature does not count; pawl key trust %s %s", name,
                     key, name, key);
@@ -373,6 +372,7 @@ pawl_code signers_sign(arena *mem, const pawl_wait *w, const char *answer, const
 {
     own_key own = { .name = NULL };
     const char *as = NULL, *text;
+    const pawl_value *known;
     pawl_step *step;
     pawl_code rc;
 
@@ -383,7 +383,9 @@ pawl_code signers_sign(arena *mem, const pawl_wait *w, const char *answer, const
         return rc;
     if (as == NULL && (as = listed_as(w, own.key)) == NULL)
         return fail(err, PAWL_DENIED, "%.120s: the key %s is none of its approvers, which are %.120s", w->id, key, approvers_text(mem, w));
-    if ((rc = signers_count(mem, signers_known(mem, err), as, own.key, err)) != PAWL_OK)
+    if ((known = signers_known(mem, err)) == NULL)
+        return err->code;
+    if ((rc = signers_count(known, as, own.key, err)) != PAWL_OK)
         return rc;
     if (signers_has_signed(w, as))
         return fail(err, PAWL_CONFLICT, "%.120s: %s has signed it already; it needs %s", w->id, as, approvers_text(mem, w));
@@ -413,7 +415,7 @@ pawl_code signers_asked(void *ctx, const char *name, const char *key, pawl_err *
     (void)ctx;
     arena_init(&mem, NULL, 1024);
     known = signers_known(&mem, &why);
-    rc = known == NULL ? why.code : signers_count(&mem, known, name, key, &why);
+    rc = known == NULL ? why.code : signers_count(known, name, key, &why);
     arena_free(&mem);
     return rc == PAWL_OK ? rc : fail(err, PAWL_DENIED, "%s", why.text);
 }

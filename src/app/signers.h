@@ -30,7 +30,7 @@ pawl_code signers_distrust(arena *mem, const char *which, pawl_err *err);
 /* The key of a name: that of an approver who is trusted, else an own one. PAWL_GONE: err says how to trust it. */
 pawl_code signers_of_name(arena *mem, const char *name, const char **key, pawl_err *err);
 /* PAWL_DENIED: this key of `name` is distrusted here, or the name is trusted with another key. */
-pawl_code signers_count(arena *mem, const pawl_value *known, const char *name, const char *key, pawl_err *err);
+pawl_code signers_count(const pawl_value *known, const char *name, const char *key, pawl_err *err);
 
 /* ---- answers ---------------------------------------------------------------------------------------------- */
 

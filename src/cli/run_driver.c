@@ -10,6 +10,7 @@
 #include "cli/ui/format.h"
 #include "engine/run/look.h"
 #include "engine/run/owner.h"
+#include "sign/sign.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -100,8 +101,13 @@ static size_t visit_size(const char *id)
 static bool denied_before(const session *s, const pawl_wait *w)
 {
     const size_t n = visit_size(w->id);
+    pawl_iter it = pawl_iter_of(s->denied);
+    const pawl_value *one;
 
-    return s->denied[0] != '\0' && strlen(s->denied) == n && memcmp(s->denied, w->id, n) == 0;
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_size(one) == n && memcmp(pawl_value_string(one), w->id, n) == 0)
+            return true;
+    return false;
 }
 
 static pawl_code give(session *s, const pawl_wait *w, const char *json, const char *by, pawl_err *err)
@@ -115,7 +121,7 @@ static pawl_code give(session *s, const pawl_wait *w, const char *json, const ch
     snprintf(id, sizeof id, "%s", w->id);
     ev.id = id;
     if (w->kind == PAWL_WAIT_APPROVAL && strcmp(json, "false") == 0)
-        snprintf(s->denied, sizeof s->denied, "%.*s", (int)visit_size(id), id);
+        s->denied = value_push(&s->mem, s->denied != NULL ? s->denied : value_pack(&s->mem, NULL, "[]"), value_string(&s->mem, id, visit_size(id)));
     return is_childs(s, &ev) ? tell_child(s, &ev, err) : driven(s, go_event, &ev, err);
 }
 
@@ -232,7 +238,7 @@ static void put_refusal(session *s, buf *b)
 {
     said last = {0};
 
-    if (!go_said(s, s->run, NULL, &last) || pawl_value_type(last.value) != PAWL_TYPE_BOOL || pawl_value_bool(last.value))
+    if (!go_said(s, s->run, NULL, &last) || !answer_is_no(last.value))
         return;
     if (last.by != NULL)
         buf_fmt(b, ", by %s", last.by);

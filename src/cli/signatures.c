@@ -5,7 +5,7 @@
 #include "cli/signatures.h"
 #include "kernel/item.h"
 
-typedef struct trust_look { arena *mem; const pawl_value *known; pawl_err *err; uint64_t seq; pawl_code rc; } trust_look;
+typedef struct trust_look { const pawl_value *known; pawl_err *err; uint64_t seq; pawl_code rc; } trust_look;
 
 static bool see_signed(void *ctx, uint64_t seq, const pawl_entry *e)
 {
@@ -17,20 +17,19 @@ static bool see_signed(void *ctx, uint64_t seq, const pawl_entry *e)
         for (size_t i = 0; (it->kind == ITEM_ANSWER || it->kind == ITEM_SIGN) && one != NULL && t->rc == PAWL_OK; one = pawl_value_at(by, ++i)) {
             const char *name = pawl_value_string(pawl_value_get(one, "name")), *key = pawl_value_string(pawl_value_get(one, "key"));
 
-            t->rc = name == NULL || key == NULL ? PAWL_OK : signers_count(t->mem, t->known, name, key, t->err);
+            t->rc = name == NULL || key == NULL ? PAWL_OK : signers_count(t->known, name, key, t->err);
         }
     }
     t->seq = seq;
     return t->rc == PAWL_OK;
 }
 
-pawl_code signatures_trusted(arena *mem, pawl_store *store, const char *run, uint64_t *seq, pawl_err *err)
+pawl_code signatures_trusted(const pawl_value *known, pawl_store *store, const char *run, uint64_t *seq, pawl_err *err)
 {
-    trust_look t = { .mem = mem, .err = err };
+    trust_look t = { .known = known, .err = err };
     pawl_err why = { PAWL_OK, "" };
 
-    t.known = signers_known(mem, &why);
-    if (t.known == NULL || pawl_value_size(pawl_value_get(t.known, "distrusted")) + pawl_value_size(pawl_value_get(t.known, "trusted")) == 0)
+    if (pawl_value_size(pawl_value_get(t.known, "distrusted")) + pawl_value_size(pawl_value_get(t.known, "trusted")) == 0)
         return PAWL_OK;
     if (pawl_history_walk(store, run, 0, 0, see_signed, &t, &why) != PAWL_OK && t.rc == PAWL_OK)
         t.rc = fail(err, why.code, "%s", why.text);

@@ -213,14 +213,6 @@ pawl_code signed_fold_check(pawl_state *st, const call *c, const item *it, pawl_
 
 /* ---- before a command leaves ----------------------------------------------------------------------------------- */
 
-/* A no needs no proof: nothing leaves by it, and a default after its deadline has none. */
-static bool said_no(const pawl_value *answer)
-{
-    const pawl_value *yes = pawl_value_type(answer) == PAWL_TYPE_OBJECT ? pawl_value_get(answer, "approve") : answer;
-
-    return pawl_value_type(yes) == PAWL_TYPE_BOOL && !pawl_value_bool(yes);
-}
-
 static pawl_code proof_add(pawl_state *st, const call *asked, item *it, arena *a, const pawl_value **proofs, pawl_err *err)
 {
     const pawl_value *answer = asked->at == CALL_ANSWERED ? asked->value : NULL;
@@ -228,7 +220,8 @@ static pawl_code proof_add(pawl_state *st, const call *asked, item *it, arena *a
     bool names;
     pawl_code rc;
 
-    if (answer == NULL || !call_names_approvers(asked) || said_no(answer))
+    /* A no needs no proof: nothing leaves by it, and a default after its deadline has none. */
+    if (answer == NULL || !call_names_approvers(asked) || answer_is_no(answer))
         return PAWL_OK;
     if (!signed_question(a, st, asked, it, &q, &names))
         return names ? PAWL_NOMEM : PAWL_OK;

@@ -49,6 +49,13 @@ static const pawl_value *question_digest(arena *mem, const pawl_value *asked)
     return value_digest(mem, all);
 }
 
+bool answer_is_no(const pawl_value *answer)
+{
+    const pawl_value *yes = pawl_value_type(answer) == PAWL_TYPE_OBJECT ? pawl_value_get(answer, "approve") : answer;
+
+    return pawl_value_type(yes) == PAWL_TYPE_BOOL && !pawl_value_bool(yes);
+}
+
 const pawl_value *reply_whole(arena *mem, const pawl_value *answer)
 {
     const pawl_value *yes = pawl_value_type(answer) == PAWL_TYPE_OBJECT ? pawl_value_get(answer, "approve") : answer;

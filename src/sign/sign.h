@@ -34,6 +34,7 @@ typedef struct approval_question { const char *wait; const pawl_value *asked; } 
 /* An answer: {"approve":BOOL}, with "input" and "note" where the schema allows them; `update` NULL: none. */
 typedef struct approval_reply { const pawl_value *answer, *update; } approval_reply;
 
+bool answer_is_no(const pawl_value *answer);    /* false, or an object with "approve" false */
 /* true, false or an object with "approve" -> {"approve":..}. NULL: it is neither yes nor no, or no memory. */
 const pawl_value *reply_whole(arena *mem, const pawl_value *answer);
 /* The value of an event that answers the wait: {"answer","key","name","signature","time"}. NULL: see err. */

@@ -3,6 +3,7 @@
  * Owns view. Called by view_paint.c on the thread that paints, and by tests; no lock. Pure: no terminal, no clock, no store. Invariants: `total` of a
  * group is at least the number of its tasks; each task is in its slot, in its group and in one of the group's counts. */
 #include "cli/ui/picture.h"
+#include "sign/sign.h"
 
 #include <stdlib.h>
 
@@ -509,14 +510,12 @@ static void on_answer(view *v, const pawl_item_change *c, const pawl_value *json
     seen *s = task_of(v, c->path);
     const char *by = pawl_value_string(pawl_value_get(json, "by"));
     const char *why = pawl_value_string(pawl_value_get(json, "note"));
-    const pawl_value *value = pawl_value_get(json, "value"), *denial = value;
+    const pawl_value *value = pawl_value_get(json, "value");
     buf b;
 
     if (s == NULL)
         return;
-    if (pawl_value_get(value, "signed") != NULL)
-        denial = pawl_value_get(value, "approve");
-    s->denied = strcmp(c->name, "approval") == 0 && pawl_value_type(denial) == PAWL_TYPE_BOOL && !pawl_value_bool(denial);
+    s->denied = strcmp(c->name, "approval") == 0 && answer_is_no(value);
     if (s->denied) {
         buf_init(&b, NULL);
         buf_fmt(&b, "%s%sno", s->of->what != NULL ? s->of->what : "", s->of->what != NULL ? ": " : "");

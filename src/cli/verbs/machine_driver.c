@@ -122,10 +122,8 @@ static pawl_code settings_now(void *ctx, pawl_state *st, const char **update, pa
     const pawl_value *all;
     pawl_code rc;
 
-    arena_free(&d->settings);
-    arena_init(&d->settings, NULL, 4096);
-    buf_free(&d->update);
-    buf_init(&d->update, NULL);
+    arena_reset(&d->settings);
+    buf_reset(&d->update);
     rc = session_go_on(d->s, st, &(going_on){ .served = true, .quiet = d->settings_noted, .mem = &d->settings }, &all, err);
     d->settings_noted = true;
     if (rc != PAWL_OK || all == NULL)

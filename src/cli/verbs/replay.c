@@ -1,6 +1,7 @@
 /* replay.c - `pawl replay`: folds a journal, verifies it with the machine of its run, or compares it with another file (K5, F5).
  *
  * Called by main.c on the main thread. No effect is performed and nothing is written. */
+#include "app/signers.h"
 #include "cli/open_session.h"
 #include "cli/signatures.h"
 #include "cli/verbs.h"
@@ -31,9 +32,12 @@ static int verify(cli_call *c, pawl_store *store, const pawl_machine *m, const c
 {
     pawl_verdict v = {0};
     pawl_err err = {0}, why = {0};
-    pawl_code rc = pawl_history_verify(store, m, run, &v, &err);
+    const pawl_value *known = signers_known(&c->mem, &err);
+    pawl_code rc = known == NULL ? err.code : pawl_history_verify(store, m, run, &v, &err);
 
-    if (rc == PAWL_OK && (rc = signatures_trusted(&c->mem, store, run, &v.seq, &err)) != PAWL_OK)
+    if (known == NULL)
+        return cli_fail(c, rc, &err);
+    if (rc == PAWL_OK && (rc = signatures_trusted(known, store, run, &v.seq, &err)) == PAWL_DENIED)
         cli_note(c, "%s: every byte is the same, but a signature does not count here", run);
     if (c->json)
         cli_json(c, value_pack(&c->mem, NULL, "{s:u,s:u,s:b,s:u,s:s,s:u,s:s}", "entries", v.entries, "folded", v.folded, "good", rc == PAWL_OK, "records",

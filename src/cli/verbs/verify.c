@@ -2,6 +2,7 @@
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call; nothing is written to a run. Every run is folded, so that its chain, its snapshot
  * and its indexes are checked; `replay --verify` also feeds its machine again. */
+#include "app/signers.h"
 #include "app/anchor.h"
 #include "cli/signatures.h"
 #include "cli/verbs.h"
@@ -15,6 +16,7 @@ enum { PAGE_RUNS = 128, PIECE_BYTES = 65536 };
 typedef struct verifying {
     cli_call *c;
     pawl_store *s;
+    const pawl_value *known;    /* the keys that this person trusts and distrusts */
     const char *only;           /* a run; NULL: all */
     size_t runs, bad;           /* runs that were folded; findings, of runs and of anchors */
     const pawl_value *findings;
@@ -47,12 +49,12 @@ static pawl_code run_verify(verifying *v, const char *run, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_verdict verdict = {0};
-    const pawl_code rc = pawl_history_verify(v->s, NULL, run, &verdict, &why);
+    pawl_code rc = pawl_history_verify(v->s, NULL, run, &verdict, &why);
     pawl_anchor_finding f = { .fault = PAWL_ANCHOR_DAMAGED, .run = run, .seq = verdict.seq };
     buf text;
 
     v->runs++;
-    if (rc == PAWL_OK && signatures_trusted(&v->c->mem, v->s, run, &f.seq, &why) != PAWL_OK) {
+    if (rc == PAWL_OK && (rc = signatures_trusted(v->known, v->s, run, &f.seq, &why)) == PAWL_DENIED) {
         f.text = why.text;
         found_as(v, "untrusted", &f);
         return PAWL_OK;
@@ -195,7 +197,9 @@ static int verify_run(cli_call *c)
 
     if (err.code != PAWL_OK)
         return cli_fail(c, err.code, &err);
-    v = (verifying){ .c = c, .findings = value_pack(&c->mem, NULL, "[]") };
+    v = (verifying){ .c = c, .known = signers_known(&c->mem, &err), .findings = value_pack(&c->mem, NULL, "[]") };
+    if (v.known == NULL)
+        return cli_fail(c, err.code, &err);
     v.s = cli_store_of(c, c->nargs > 0 ? c->args[0] : NULL, run, &code);
     if (v.s == NULL)
         return code;

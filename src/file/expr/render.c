@@ -323,6 +323,8 @@ static const pawl_value *pieces_render(scope *sc, const template *t)
             out = NULL;
         if (sc->showing && name != NULL)
             buf_fmt(&b, "<secret %s>", name);
+        if (b.failed)
+            break;
         pointer_put(sc, NULL, i);
         if (out != NULL && !sc->showing)
             out = value_push(a, out, name != NULL ? stand(sc, name) : value_string(a, b.size > 0 ? b.data : "", b.size));
