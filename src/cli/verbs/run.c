@@ -165,57 +165,115 @@ static bool exists(pawl_store *store, const char *run, pawl_err *err)
     return rc == PAWL_OK;
 }
 
-static int run_in(session *s, pawl_store *store, beginning *b)
+/* A refusal is an error of the file, not of a run. */
+static pawl_code proven(session *s, pawl_mode mode, const pawl_value *policy, const pawl_value *grants, pawl_err *err)
 {
-    const char *id = cli_given(s->c, "id");
+    const pawl_code rc = prove_admits(s, mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT, policy, grants, err);
+
+    if (rc == PAWL_DENIED)
+        err->code = PAWL_INVALID;
+    return rc;
+}
+
+/* What the run has, or is about to have: by `update`, or by an update that is stored. */
+static const pawl_value *about_to_have(pawl_state *st, const pawl_value *update, const char *name)
+{
+    const pawl_value *v = pawl_value_get(update, name);
+
+    if (v == NULL)
+        v = pawl_state_coming(st, name);
+    return v != NULL ? v : pawl_state_get(st, name);
+}
+
+/* Before anything drives it, as --upgrade does. `s`: of FILE. */
+static pawl_code proven_again(session *s, pawl_store *store, const char *run, pawl_err *err)
+{
+    const pawl_value *update = NULL;
+    pawl_state *st = NULL;
+    pawl_code rc = pawl_history_state(store, run, 0, &st, err);
+
+    if (rc == PAWL_OK)
+        rc = session_go_on(s, st, &(going_on){ .mode = pawl_mode_named(cli_given(s->c, "mode")), .drives = pawl_state_next(st) != PAWL_HALTED, .quiet = true },
+                           &update, err);
+    if (rc == PAWL_OK)
+        rc = proven(s, pawl_mode_named(pawl_value_string(about_to_have(st, update, "@mode"))), about_to_have(st, update, "@policy"),
+                    about_to_have(st, NULL, "@grants"), err);
+    pawl_state_free(st);
+    return rc;
+}
+
+/* Its settings are those of a run that goes on: it is not settled. */
+static int run_there(session *s, pawl_store *store, const char *id)
+{
+    session *there;
     pawl_err err = {0};
-    pawl_code rc = PAWL_OK;
     int code = EXIT_DONE;
 
-    if (id != NULL && exists(store, id, &err)) {
-        session *there = session_of_run_in(s->c, store, id, s->c->args[0], &code);
-
-        if (there != NULL)
-            code = run_again(there);
-        session_free(there);
-        return code;
+    if (cli_given(s->c, "proven") != NULL && proven_again(s, store, id, &err) != PAWL_OK) {
+        pawl_store_free(store);
+        return cli_fail(s->c, err.code, &err);
     }
+    if ((there = session_of_run_in(s->c, store, id, s->c->args[0], &code)) != NULL)
+        code = run_again(there);
+    session_free(there);
+    return code;
+}
+
+/* ---- which of both ---------------------------------------------------------------------------------------------- */
+
+/* No store is made before the settings are known to be good. `store`: NULL, or the one that is there. */
+static int run_here(session *s, pawl_store *store, beginning *b)
+{
+    const char *id = cli_given(s->c, "id");
+    const bool asked = store != NULL;
+    pawl_err err = {0};
+
+    if (session_settle(s, b, &err) == PAWL_OK && cli_given(s->c, "proven") != NULL)
+        (void)!proven(s, b->mode, s->policy, NULL, &err);
+    if (err.code == PAWL_OK && store == NULL)
+        store = cli_store(s->c, true, &err);
+    if (err.code == PAWL_OK && !asked && id != NULL && exists(store, id, &err))      /* another process has made the store meanwhile */
+        return run_there(s, store, id);
     if (err.code == PAWL_OK && id != NULL)
         snprintf(s->run, sizeof s->run, "%s", id);
     else if (err.code == PAWL_OK)
-        rc = cli_new_id(store, pawl_machine_name(s->machine), s->run, &err);
+        (void)!cli_new_id(store, pawl_machine_name(s->machine), s->run, &err);
     if (err.code != PAWL_OK) {
         pawl_store_free(store);
         return cli_fail(s->c, err.code, &err);
     }
-    if (rc == PAWL_OK)
-        rc = session_open(s, store, &err);
-    return rc == PAWL_OK ? run_new(s, b) : cli_fail(s->c, rc, &err);
+    return session_open(s, store, &err) == PAWL_OK ? run_new(s, b) : cli_fail(s->c, err.code, &err);
+}
+
+static int run_in(session *s, beginning *b)
+{
+    const char *id = cli_given(s->c, "id");
+    pawl_err none = {0}, err = {0};
+    pawl_store *store = id != NULL ? cli_store(s->c, false, &none) : NULL;       /* what is wrong with it is said when it is needed */
+
+    if (store != NULL && exists(store, id, &err))
+        return run_there(s, store, id);
+    if (err.code == PAWL_OK)
+        return run_here(s, store, b);
+    pawl_store_free(store);
+    return cli_fail(s->c, err.code, &err);
 }
 
 static int run_run(cli_call *c)
 {
-    const char *word = cli_given(c, "mode");
-    beginning b = { .mode = pawl_mode_named(word) };
-    pawl_err err = {0};
-    pawl_store *store;
+    beginning b = { .mode = pawl_mode_named(cli_given(c, "mode")) };
     session *s;
     int code;
 
-    if (word != NULL && b.mode == PAWL_MODE_NONE)
-        return cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", word);
+    if (!mode_given(c, &code))
+        return code;
     if (cli_given(c, "yes") != NULL && cli_given(c, "no") != NULL)
         return cli_usage(c, "--yes or --no, not both");
     if (cli_given(c, "id") != NULL && strlen(cli_given(c, "id")) >= RUN_ID_BYTES)
         return cli_usage(c, "an id has 128 characters at most");
     if ((s = session_of_file(c, c->args[0], &code)) == NULL)
         return code;
-    (void)!session_settle(s, &b, &err);
-    if (err.code == PAWL_OK && cli_given(c, "proven") != NULL &&
-        prove_admits(s, b.mode != PAWL_MODE_NONE ? b.mode : PAWL_DEFAULT, s->policy, NULL, &err) == PAWL_DENIED)
-        err.code = PAWL_INVALID;    /* an error of the file, not of a run */
-    store = err.code == PAWL_OK ? cli_store(c, true, &err) : NULL;
-    code = store != NULL ? run_in(s, store, &b) : cli_fail(c, err.code, &err);
+    code = run_in(s, &b);
     session_free(s);
     return code;
 }
