@@ -116,7 +116,8 @@ static pawl_code load_plugin(session *s, const char *path, pawl_err *err)
 
 static pawl_code load_file(session *s, const char *path, pawl_err *err)
 {
-    const file_reader reader = { .read = session_read, .plugin = open_plugin, .kind = has_kind, .tool = session_tool, .compile = compile, .ctx = s };
+    const file_reader reader = { .read = session_read, .plugin = open_plugin, .kind = has_kind, .tool = session_tool, .compile = compile,
+                                 .kept = s->kept != NULL, .ctx = s };
     const char *same;
     pawl_bytes text;
     pawl_code rc;

@@ -52,10 +52,10 @@ typedef struct file_channel {
 
 typedef enum node_kind {        /* bits, because keys list the kinds that they are for */
     KIND_RUN = 1, KIND_SHELL = 2, KIND_SET = 4, KIND_ASK = 8, KIND_HTTP = 16, KIND_GRAPH = 32, KIND_PROMPT = 64, KIND_WAIT = 128,
-    KIND_PLUGIN = 256, KIND_AGENT = 512, KIND_TOOL = 1024
+    KIND_PLUGIN = 256, KIND_AGENT = 512, KIND_TOOL = 1024, KIND_FAIL = 2048, KIND_ROUTE = 4096 /* only leads on */
 } node_kind;
 enum { KINDS_PROCESS = KIND_RUN | KIND_SHELL, KINDS_CALL = KIND_RUN | KIND_SHELL | KIND_HTTP | KIND_PROMPT | KIND_PLUGIN,
-       KINDS_KEEP = KINDS_CALL | KIND_AGENT | KIND_TOOL, KINDS_ALL = 2047 };
+       KINDS_KEEP = KINDS_CALL | KIND_AGENT | KIND_TOOL, KINDS_ALL = 8191 };
 
 bool file_request_writes(const pawl_value *args);       /* an `http` node that is not a GET or HEAD without a body */
 const char *mode_spoken(pawl_mode m);           /* "AcceptEdits": for messages of denial */
@@ -63,7 +63,7 @@ const char *mode_spoken(pawl_mode m);           /* "AcceptEdits": for messages o
 typedef struct named_place { const char *name; source_place at; } named_place;
 typedef struct name_list { named_place *names; size_t n; } name_list;
 typedef struct way_out { expression *when; const char *to; source_place at; } way_out;   /* when NULL: else */
-typedef struct assignment { const char *channel; source_place at, value_at; form *f; bool overwrite, extend; } assignment;
+typedef struct assignment { const char *channel, *key; source_place at, value_at; form *f; bool overwrite, extend; } assignment;   /* key: "set" */
 typedef struct mapping { const char *outer, *inner; source_place outer_at, inner_at; bool in, out; } mapping;
 
 /* ---- agents ---------------------------------------------------------------------------------------------------- */
@@ -119,6 +119,7 @@ struct file_node {
     assignment *sets;
     size_t nsets;
     form *ask;                  /* prompt of its gate or question */
+    form *fail;                 /* reason for which it fails the run */
     const pawl_value *schema, *options, *otherwise, *approvers;    /* approvers: {"need","of":[NAME..]} of its gate; NULL: those of `permissions` */
     int64_t ask_ms;
     const char *asked_of;
@@ -233,7 +234,6 @@ typedef void form_see_fn(void *ctx, expression *e, bool whole, bool keeps);
 void form_each(const form *f, form_see_fn *see, void *ctx);         /* calls `see` for each expression */
 
 /* ---- of what was read: lookup.c, budget_keys.c, time_parse.c ------------------------------------------------------ */
-
 file_channel *file_channel_find(const agent_file *a, const char *name);         /* NULL: there is none */
 file_node *file_node_find(const agent_file *a, const char *name);
 const model_price *price_of(const agent_file *a, const char *model);            /* NULL: no price */

@@ -333,3 +333,49 @@ PAWL_TEST(test_every_expression_of_a_node_has_its_own_label)
             CHECK(strcmp(d.a->jq[i]->label, d.a->jq[k]->label) != 0);
     drive_end(&d);
 }
+
+/* ---- nodes that only lead on, and nodes that fail ------------------------------------------------------------- */
+
+PAWL_TEST(test_G3_a_node_with_each_alone_fans_out)
+{
+    driven d;
+
+    drive(&d, "start: a\nstate: {l: {default: [1, 2]}, out: {merge: append}}\nnodes:\n"
+              "  a: {each: {of: .l, node: w, as: one}, next: end}\n"
+              "  w: {append: {out: [\"{{.one}}\"]}, extend: {out: [\"{{.one}}\", 9]}, next: r}\n"
+              "  r: {next: [{when: '.out | length', to: b}, {else: end}]}\n"
+              "  b: {extend: {out: .l}, next: end}\n", NULL);
+    stands(&d, "completed", "out", "[[1],1,9,[2],2,9,1,2]");
+    drive_end(&d);
+    drive(&d, "start: [a, b]\nstate: {out: {merge: append}}\nnodes:\n  a: {append: {out: 1}, next: j}\n  b: {append: {out: 2}, next: j}\n"
+              "  j: {join: [a, b], next: [c, d]}\n  c: {append: {out: 3}, next: end}\n  d: {append: {out: 4}, next: end}\n", NULL);
+    stands(&d, "completed", "out", "[1,2,3,4]");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_G3_what_extends_a_list_in_a_run_is_a_list)
+{
+    driven d;
+
+    drive(&d, "start: a\nstate: {out: {merge: append}, n: {default: 1}}\nnodes:\n  a: {extend: {out: .n}, next: end}\n", NULL);
+    stands(&d, "failed", "out", "");
+    CHECK_STR(world_reason(&d.w), "{\"code\":\"invalid\",\"text\":\"a: what extends \\\"out\\\" is no list\"}");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_G3_a_fail_node_fails_the_run_for_the_reason_that_it_gives)
+{
+    driven d;
+
+    drive(&d, "start: a\nstate: {n: {default: 7}, m: {}}\nnodes:\n  a: {run: [x], effect: pure, text: n, next: [{when: .m, to: end}, {else: f}]}\n"
+              "  f: {fail: \"There are {{.n}}, which are too many.\"}\n", NULL);
+    wrote(&d, "a", "8\n");
+    stands(&d, "failed", "n", "\"8\"");
+    CHECK_STR(world_reason(&d.w), "{\"code\":\"invalid\",\"text\":\"f: There are 8, which are too many.\"}");
+    drive_end(&d);
+    drive(&d, "start: a\nnodes:\n  a: {run: [x], effect: pure, on_error: f, next: end}\n  f: {fail: \"{{.error}}!\"}\n", NULL);
+    fails(&d, "a", "\"no\"");
+    stands(&d, "failed", NULL, NULL);
+    CHECK_STR(world_reason(&d.w), "{\"code\":\"invalid\",\"text\":\"f: no!\"}");
+    drive_end(&d);
+}

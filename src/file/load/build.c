@@ -107,7 +107,9 @@ static void build_reroutes(pawl_graph *g, const file_node *n)
 
 static void build_ways(pawl_graph *g, file_node *n)
 {
-    if (n->chooses) {
+    if (n->kind == KIND_FAIL) {
+        pawl_graph_edge(g, n->name, PAWL_END);      /* never taken: the run is over before */
+    } else if (n->chooses) {
         build_choice(g, n);
     } else if (n->each_of != NULL || n->nways > 0) {
         build_route(g, n);

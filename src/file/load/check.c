@@ -60,27 +60,6 @@ static bool node_there(loader *l, const char *name, source_place at, const char 
     return false;
 }
 
-static void channel_missing(loader *l, source_place at, const char *what, const char *name, const char *const *names, size_t n)
-{
-    if (name_meant(name, names, n) != NULL || strlen(name) > 40)
-        fault_hint(l, at, "unknown-channel", what, name, names, n);
-    else
-        fault_at(l->f, at, PAWL_FAULT, "unknown-channel", "%s \"%s\": declare it there, `%s: {}`", what, name, name);
-}
-
-static file_channel *channel_in(loader *l, const agent_file *a, const char *name, source_place at, const char *what)
-{
-    file_channel *c = file_channel_find(a, name);
-    const char **names;
-
-    if (c != NULL || (names = arena_get(l->mem, (a->nchannels + 1) * sizeof *names)) == NULL)
-        return c;
-    for (size_t i = 0; i < a->nchannels; i++)
-        names[i] = a->channels[i].c.name;
-    channel_missing(l, at, what, name, names, a->nchannels);
-    return NULL;
-}
-
 /* ---- expressions ---------------------------------------------------------------------------------------- */
 
 typedef struct seeing {
@@ -208,6 +187,7 @@ static void check_expressions(loader *l, file_node *n)
     seeing v = { .l = l, .n = n, .collect = true };
 
     form_each(n->ask, see, &v);
+    form_each(n->fail, see, &v);
     see_call(&v, n->call);
     form_each(n->cwd, see, &v);
     form_each(n->undo_cwd, see, &v);
@@ -318,7 +298,7 @@ static void check_ways(loader *l, file_node *n)
         node_there(l, n->on_no.name, n->on_no.at, what, true);
     if (what != NULL && n->on_error.name != NULL)
         node_there(l, n->on_error.name, n->on_error.at, what, true);
-    if (n->next_at.line != 0 || n->d->kind != DOC_MAP || n->d->size == 0)
+    if (n->next_at.line != 0 || n->d->kind != DOC_MAP || n->d->size == 0 || n->kind == KIND_FAIL)
         return;
     l->a->astray = true;
     if (key_there(n->d, "next"))
@@ -489,33 +469,6 @@ static void check_reach(loader *l)
 }
 
 /* ---- channels ----------------------------------------------------------------------------------------------------- */
-
-static const file_channel *check_write(loader *l, const char *name, source_place at, const char *key)
-{
-    const char *what = name != NULL ? load_fmt(l, "`%s`: the state has no channel", key) : NULL;
-    const file_channel *c = what != NULL ? channel_in(l, l->a, name, at, what) : NULL;
-
-    if (c != NULL && c->c.secret != NULL)
-        fault_at(l->f, at, PAWL_FAULT, "secret", "`%s`: channel \"%s\" is a secret, and is never written", key, name);
-    return c;
-}
-
-static void check_writes(loader *l, const file_node *n)
-{
-    check_write(l, n->to.name, n->to.at, "to");
-    check_write(l, n->text.name, n->text.at, "text");
-    check_write(l, n->lines.name, n->lines.at, "lines");
-    check_write(l, n->json.name, n->json.at, "json");
-    check_write(l, n->status.name, n->status.at, "status");
-    for (size_t i = 0; i < n->nsets; i++) {
-        const assignment *a = &n->sets[i];
-        const file_channel *c = check_write(l, a->channel, a->at, "set");
-        const pawl_rule rule = c != NULL ? c->c.rule : PAWL_APPEND;
-
-        if (a->extend && c != NULL && !c->unclear && first_due(rule, PAWL_TYPE_ARRAY) != NULL)
-            fault_at(l->f, a->value_at, PAWL_FAULT, "set", "`__extend__` adds to a list, and channel \"%s\" has `merge: %s`", a->channel, pawl_rule_name(rule));
-    }
-}
 
 static void check_maps(loader *l, file_node *n)
 {

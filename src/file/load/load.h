@@ -84,6 +84,16 @@ void read_on_error(loader *l, file_node *n, const doc *d, const char *label);
 
 void file_check(loader *l);
 
+/* ---- writes.c: what a node writes into channels ------------------------------------------------------------------ */
+
+void read_set(loader *l, file_node *n, const doc *d, const char *label);
+void read_append(loader *l, file_node *n, const doc *d, const char *label);
+void read_extend(loader *l, file_node *n, const doc *d, const char *label);
+void check_writes(loader *l, const file_node *n);
+/* The channel of that name; NULL: there is none, which was reported as `what`. */
+file_channel *channel_in(loader *l, const agent_file *a, const char *name, source_place at, const char *what);
+void channel_missing(loader *l, source_place at, const char *what, const char *name, const char *const *names, size_t n);
+
 /* ---- template_value.c ------------------------------------------------------------------------------------------ */
 
 form *form_text(loader *l, const doc *d, form_kind kind, const char *key, const char *label);   /* FORM_TEXT or FORM_KEEP, for a scalar */

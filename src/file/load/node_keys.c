@@ -115,48 +115,12 @@ static void read_output_bytes(loader *l, file_node *n, const doc *d, const char 
         put_call(l, n, "output_bytes", form_literal(l, value_int(l->mem, bytes), d->at));
 }
 
-/* The V of {__overwrite__: V} and {__extend__: V}; else `v` itself. */
-static const doc *written_in(loader *l, const doc *v, assignment *a)
+static void read_fail(loader *l, file_node *n, const doc *d, const char *label)
 {
-    static const char *const names[] = { "__overwrite__", "__extend__" };
-
-    for (size_t i = 0; v->kind == DOC_MAP && i < v->size; i++)
-        if (strncmp(v->keys[i]->text, "__", 2) == 0) {
-            if (v->size > 1)
-                fault_at(l->f, v->keys[i]->at, PAWL_FAULT, "set", "`%.40s` stands alone: {%.40s: VALUE}", v->keys[i]->text, v->keys[i]->text);
-            else
-                keys_known(l, v, "what a channel is set to", names, 2);
-            a->overwrite = strcmp(v->keys[i]->text, names[0]) == 0;
-            a->extend = strcmp(v->keys[i]->text, names[1]) == 0;
-            return v->items[i];
-        }
-    return v;
-}
-
-static void read_set(loader *l, file_node *n, const doc *d, const char *label)
-{
-    if (d->kind != DOC_MAP || d->size == 0) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`set` is a map of channels and expressions, such as {total: '.a + .b'}, and here stands %s",
-                 doc_what(l, d));
-        return;
-    }
-    if ((n->sets = arena_zero(l->mem, d->size * sizeof *n->sets)) == NULL)
-        return;
-    for (size_t i = 0; i < d->size; i++) {
-        assignment *a = &n->sets[n->nsets++];
-        const doc *from = written_in(l, d->items[i], a);
-        const char *under = load_fmt(l, "%s/%s", label, d->keys[i]->text);
-
-        a->channel = d->keys[i]->text;
-        a->at = d->keys[i]->at;
-        a->value_at = d->items[i]->at;
-        if (under == NULL)
-            return;
-        if (from->kind == DOC_SCALAR && doc_type(from) == PAWL_TYPE_STRING && strstr(from->text, "{{") == NULL)
-            a->f = form_expression(l, from, a->channel, under);
-        else
-            a->f = form_any(l, from, under);
-    }
+    if (d->kind == DOC_SCALAR && d->size == 0)
+        fault_at(l->f, d->at, PAWL_FAULT, "empty", "`fail` is an empty text: why does the run fail?");
+    else
+        n->fail = form_text(l, d, FORM_TEXT, "fail", label);
 }
 
 static void read_ask(loader *l, file_node *n, const doc *d, const char *label)
@@ -572,12 +536,13 @@ static void read_description(loader *l, file_node *n, const doc *d, const char *
 
 /* ---- the table ------------------------------------------------------------------------------------------------------ */
 
-enum { KINDS_NODE = KINDS_ALL & ~KIND_GRAPH, KINDS_FAIL = KINDS_KEEP | KIND_SET | KIND_WAIT };
+enum { KINDS_NODE = KINDS_ALL & ~KIND_GRAPH & ~KIND_FAIL & ~KIND_ROUTE, KINDS_FAIL = KINDS_KEEP | KIND_SET | KIND_WAIT, KINDS_LEAD = KINDS_ALL & ~KIND_FAIL };
 static const key_row rows[] = {
     { "run", KIND_RUN, read_run }, { "shell", KIND_SHELL, read_shell }, { "set", KIND_SET, read_set }, { "ask", KINDS_ALL, read_ask },
     { "http", KIND_HTTP, read_http }, { "graph", KIND_GRAPH, read_graph }, { "prompt", KIND_PROMPT, read_prompt },
     { "wait", KIND_WAIT, read_wait }, { "tool", KIND_TOOL, read_tool_node }, { "with", KIND_TOOL, read_with }, { "agent", KIND_AGENT, read_agent_node },
-    { "input", KIND_AGENT, read_input }, { "a2a", 0, NULL },
+    { "input", KIND_AGENT, read_input }, { "a2a", 0, NULL }, { "append", KIND_SET, read_append }, { "extend", KIND_SET, read_extend },
+    { "fail", KIND_FAIL, read_fail },
     { "args", KIND_SHELL, read_args }, { "stdin", KINDS_PROCESS, read_stdin }, { "env", KINDS_PROCESS, read_env },
     { "cwd", KINDS_PROCESS, read_cwd }, { "output_bytes", KINDS_PROCESS, read_output_bytes },
     { "in", KIND_GRAPH, read_in }, { "out", KIND_GRAPH, read_out }, { "system", KIND_PROMPT, read_system }, { "model", KIND_PROMPT, read_model },
@@ -591,7 +556,7 @@ static const key_row rows[] = {
     { "requires", KINDS_NODE, read_requires }, { "approvers", KINDS_ALL, read_approvers },
     { "interrupt_before", KINDS_ALL, read_before }, { "interrupt_after", KINDS_ALL, read_after },
     { "defer", KINDS_ALL, read_defer }, { "description", KINDS_ALL, read_description },
-    { "next", KINDS_ALL, read_next }, { "each", KINDS_ALL, read_each }, { "join", KINDS_ALL, read_join }, { "on_no", KINDS_ALL, read_on_no },
+    { "next", KINDS_LEAD, read_next }, { "each", KINDS_LEAD, read_each }, { "join", KINDS_ALL, read_join }, { "on_no", KINDS_ALL, read_on_no },
     { "on_error", KINDS_FAIL, read_on_error },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -599,14 +564,15 @@ const char *const node_key_names[] = {
     "run", "shell", "set", "ask", "http", "graph", "prompt", "wait", "tool", "with", "agent", "input", "a2a", "args", "stdin", "env", "cwd", "output_bytes",
     "in", "out", "system", "model", "max_tokens", "to", "schema", "options", "default", "of", "text", "lines", "json", "status", "artifact", "effect", "undo",
     "retry", "timeout", "heartbeat", "requires", "interrupt_before", "interrupt_after", "defer", "description", "next", "each", "join",
-    "on_no", "on_error", "approvers",
+    "on_no", "on_error", "approvers", "append", "extend", "fail",
 };
 const size_t node_key_count = sizeof node_key_names / sizeof *node_key_names;
 _Static_assert(sizeof node_key_names / sizeof *node_key_names == ROWS, "a key has no row, or no name");
 
 static const struct { const char *name; node_kind kind; } kinds[] = {
     { "run", KIND_RUN }, { "shell", KIND_SHELL }, { "set", KIND_SET }, { "http", KIND_HTTP }, { "graph", KIND_GRAPH },
-    { "prompt", KIND_PROMPT }, { "agent", KIND_AGENT }, { "tool", KIND_TOOL }, { "wait", KIND_WAIT }, { "ask", KIND_ASK },
+    { "prompt", KIND_PROMPT }, { "agent", KIND_AGENT }, { "tool", KIND_TOOL }, { "wait", KIND_WAIT }, { "fail", KIND_FAIL },
+    { "ask", KIND_ASK },
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -637,11 +603,42 @@ static void kind_found(loader *l, file_node *n, node_kind kind, const doc *key)
     n->kind_at = key->at;
 }
 
+static bool is_one_of(const char *key, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(key, words[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What a node without a kind of its own is: `append` and `extend` write as `set` does, `ask` alone is a question, and `each`, `join` or a list in `next`
+ * lead on. */
+static void kind_implied(loader *l, file_node *n, const doc *d)
+{
+    static const char *const writes[] = { "append", "extend" }, *const leads[] = { "each", "join", "next" };
+    const doc *write = NULL, *ask = NULL, *lead = NULL;
+
+    for (size_t i = 0; i < d->size; i++) {
+        const char *key = d->keys[i]->text;
+
+        if (write == NULL && is_one_of(key, writes, 2))
+            write = d->keys[i];
+        if (strcmp(key, "ask") == 0)
+            ask = d->keys[i];
+        if (lead == NULL && is_one_of(key, leads, 3) && (strcmp(key, "next") != 0 || d->items[i]->kind == DOC_LIST))
+            lead = d->keys[i];
+    }
+    if (write != NULL)
+        kind_found(l, n, KIND_SET, write);
+    else if (ask != NULL)
+        kind_found(l, n, KIND_ASK, ask);
+    else if (lead != NULL)
+        kind_found(l, n, KIND_ROUTE, lead);
+}
+
 /* Exactly one kind; `ask` alone is a kind, beside another it is that node's gate. */
 static void kind_find(loader *l, file_node *n, const doc *d)
 {
-    const doc *ask = NULL;
-
     for (size_t i = 0; i < d->size; i++) {
         const char *key = d->keys[i]->text;
         const key_row *row = row_of(key);
@@ -654,16 +651,14 @@ static void kind_find(loader *l, file_node *n, const doc *d)
         if (row != NULL && row->read == NULL) {
             n->unclear = true;
             fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "not-yet",
-                     "`%s` nodes are not in this version: run, shell, set, ask, http, graph, prompt, agent, tool and wait are", key);
+                     "`%s` nodes are not in this version: run, shell, set, ask, http, graph, prompt, agent, tool, wait and fail are", key);
         }
-        if (strcmp(key, "ask") == 0)
-            ask = d->keys[i];
     }
-    if (n->kind == 0 && ask != NULL && !n->unclear)
-        kind_found(l, n, KIND_ASK, ask);
+    if (n->kind == 0 && !n->unclear)
+        kind_implied(l, n, d);
     if (n->kind == 0 && !n->unclear) {
         n->unclear = true;
-        fault_at(l->f, n->at, PAWL_FAULT, "kind", "node \"%s\" does nothing: give it one of run, shell, set, ask, http, graph, prompt, agent, tool, wait",
+        fault_at(l->f, n->at, PAWL_FAULT, "kind", "node \"%s\" does nothing: give it one of run, shell, set, ask, http, graph, prompt, agent, tool, wait, fail",
                  n->name);
     }
 }

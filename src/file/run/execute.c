@@ -466,6 +466,16 @@ static pawl_code wait_for(scope *sc)
     return pawl_sleep(sc->s, until > now ? until - now : 0);
 }
 
+/* The run fails for the reason that the author gave. */
+static pawl_code fails(scope *sc)
+{
+    const pawl_value *why = form_render(sc, sc->n->fail);
+
+    if (why == NULL)
+        return scope_fail(sc, PAWL_NOMEM, NULL);
+    return pawl_fail(sc->s, PAWL_INVALID, "%s: %s", sc->n->name, pawl_value_string(why));
+}
+
 /* A node without a command has its hooks here. */
 static pawl_code after(guard *g, pawl_code rc)
 {
@@ -481,6 +491,8 @@ static pawl_code body(scope *sc, guard *g)
     case KIND_SET: return set(sc);
     case KIND_ASK: return ask(sc);
     case KIND_WAIT: return wait_for(sc);
+    case KIND_FAIL: return fails(sc);
+    case KIND_ROUTE: return PAWL_OK;
     case KIND_RUN: case KIND_SHELL: case KIND_HTTP: case KIND_PROMPT: case KIND_PLUGIN: case KIND_AGENT: case KIND_TOOL: return perform(sc, g);
     case KIND_GRAPH: break;     /* a graph is not run as a function */
     }
