@@ -154,31 +154,11 @@ static pawl_code admits(void *ctx, pawl_state *st, pawl_err *err)
 
 /* ---- the thread --------------------------------------------------------------------------------------------- */
 
-/* As pawl_work does: a parked run is driven with the settings of now, and only if it may be. */
-static bool may_drive(driver *d, const char *run)
-{
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = "pawl" };
-    pawl_err err = {0};
-    pawl_state *st = pawl_run_state(d->s->engine, run, &err);
-
-    if (st == NULL || pawl_state_next(st) == PAWL_HALTED)
-        return true;
-    if (pawl_state_status(st) != PAWL_SUBMITTED && settings_now(d, st, &ev.value, &err) != PAWL_OK)
-        return false;
-    if (ev.value != NULL && session_tell_run(d->s, run, &ev, &err) != PAWL_OK)
-        return false;
-    return admits(d, st, &err) == PAWL_OK;
-}
-
 /* Parked runs are not due: another version may have parked them, so each is tried once. */
 static void try_parked(driver *d)
 {
-    for (size_t i = 0; i < d->nparked && !d->board->stop; i++) {
-        pawl_err err = {0};
-
-        if (may_drive(d, d->parked[i]))
-            (void)!pawl_run(d->s->engine, d->parked[i], NULL, &err);
-    }
+    for (size_t i = 0; i < d->nparked && !d->board->stop; i++)
+        (void)!parked_try(d->s->engine, d->parked[i], &(pawl_err){ PAWL_OK, "" });
     free(d->parked);
     d->parked = NULL;
     d->nparked = 0;

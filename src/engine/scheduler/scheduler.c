@@ -423,6 +423,60 @@ static pawl_code batch_release(pawl_engine *e, run_batch *c, pawl_err *err)
     return rc;
 }
 
+/* ---- a parked run ------------------------------------------------------------------------------------------ */
+
+/* PAWL_OK: the run is parked with the reason, or another engine holds it. */
+static pawl_code parked_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err)
+{
+    if (is_machine_error(rc)) {
+        run_drop_state(e, r);
+        return fail(err, rc, "%s", why->text);
+    }
+    return r->fence == 0 || rc == PAWL_FENCED ? PAWL_OK : run_failed(e, r, rc, why, err);
+}
+
+static pawl_code parked_admit(pawl_engine *e, cached_run *r, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc;
+
+    mailbox_move(r, MAILBOX_UNREAD);
+    r->heard = 0;
+    r->admitted = false;
+    rc = deliveries_feed(e, r, &why);
+    if (rc == PAWL_OK)
+        rc = admission(e, r, &why);
+    if (rc == PAWL_OK)
+        rc = runs_commit(e, &r, 1, false, &why);
+    return rc == PAWL_OK ? PAWL_OK : parked_failed(e, r, rc, &why, err);
+}
+
+pawl_code parked_try(pawl_engine *e, const char *run, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    cached_run *r;
+    pawl_code rc = run_known(e, run, &r, err), released;
+
+    if (rc != PAWL_OK || r->pass != PASS_OUT)
+        return rc;
+    rc = run_hold(e, r, &why);
+    if (rc != PAWL_OK)
+        rc = parked_failed(e, r, rc, &why, err);
+    else if (run_fits(r)) {
+        pass_move(r, PASS_IN);
+        rc = parked_admit(e, r, err);
+        pass_move(r, PASS_OUT);
+    }
+    if (r->fence != 0 && outbox_is_idle(r)) {
+        released = run_release(e, r, rc == PAWL_OK ? err : NULL);
+        rc = rc == PAWL_OK ? released : rc;
+    }
+    run_keep_released(e, r);
+    return rc;
+}
+
+/* ---- between passes ---------------------------------------------------------------------------------------- */
+
 static bool batch_any_running(const run_batch *c)
 {
     for (size_t i = 0; i < c->n; i++)
