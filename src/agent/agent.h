@@ -50,6 +50,7 @@ const pawl_value *tools_now(turn *t);   /* @tools */
 const pawl_value *pinned_now(turn *t);  /* @pinned; NULL: nothing is pinned */
 pawl_mode mode_in_channel(turn *t, const char *name, pawl_mode otherwise);
 pawl_mode mode_now(turn *t);
+bool unasked_now(turn *t);      /* what would be asked is denied: nobody is there, or the rules say so in the default mode */
 pawl_mode mode_cap_now(turn *t);        /* the lowest cap that the parent sent */
 const char *child_run_of(turn *t, uint32_t k);  /* the run id of the sub-agent of call k, started or not */
 

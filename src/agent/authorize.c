@@ -63,7 +63,7 @@ static pawl_code world_ask(void *ctx, const gate_asks *q, const pawl_value **ans
 
     if (answered_before(a, answer, &failed))
         return PAWL_OK;
-    if (pawl_get_bool(t->s, "@unasked")) {      /* no person is available: that is a no (P2), also for a question that is open already */
+    if (unasked_now(t)) {      /* no person is available: that is a no (P2), also for a question that is open already */
         pawl_flow_drop(t->s, a->tag);
         *answer = pawl_pack(t->s, "{s:b,s:s}", "approve", 0, "note", pawl_format(t->s, "Permission denied for tool: %s", t->calls[a->k].name));
         return *answer != NULL ? PAWL_OK : PAWL_NOMEM;
@@ -117,7 +117,7 @@ static void call_denied(turn *t, uint32_t k, const tool_gate *g)
 {
     const pawl_agent *a = &t->def->a;
     const char *name = t->calls[k].name;
-    const bool by_person = g->by_person && *g->reason == '\0', unasked = pawl_get_bool(t->s, "@unasked");
+    const bool by_person = g->by_person && *g->reason == '\0', unasked = unasked_now(t);
     const bool ends = g->stops || a->denied == PAWL_DENIED_ENDS || (a->denied == PAWL_DENIED_AUTO && by_person && !unasked);
 
     if (by_person)
@@ -160,7 +160,7 @@ static bool gate_waits(turn *t, uint32_t k)
 {
     asked_look o = { .t = t, .tag = tag_of(t, "gate", k) };
 
-    if (o.tag != NULL && !(t->calls[k].asked && pawl_get_bool(t->s, "@unasked")))
+    if (o.tag != NULL && !(t->calls[k].asked && unasked_now(t)))
         state_each_call(t->s->st, see_asked, &o);
     return o.open;
 }

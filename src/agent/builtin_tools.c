@@ -232,7 +232,7 @@ static void ask_user(turn *t, uint32_t k)
     const char *wrong = questions_wrong(t, questions), *text = pawl_value_string(pawl_value_get(one, "question"));
     pawl_question q = { .kind = PAWL_WAIT_QUESTION, .slot = t->calls[k].id };
 
-    if (wrong == NULL && pawl_get_bool(t->s, "@unasked"))
+    if (wrong == NULL && unasked_now(t))
         wrong = "Nobody is there to be asked";
     if (wrong != NULL) {
         call_fail(t, k, wrong);
@@ -250,7 +250,7 @@ static void ask_user(turn *t, uint32_t k)
 /* Close questions that were asked while a person was available. */
 void questions_unasked(turn *t)
 {
-    for (uint32_t k = 0; k < t->ncalls && pawl_get_bool(t->s, "@unasked"); k++)
+    for (uint32_t k = 0; k < t->ncalls && unasked_now(t); k++)
         if (t->calls[k].at == STAGE_RUNNING && t->calls[k].tool->own == PAWL_OWN_ASK_USER) {
             pawl_flow_drop(t->s, tag_of(t, "tool", k));
             call_fail(t, k, "Nobody is there to be asked");

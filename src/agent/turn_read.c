@@ -74,8 +74,14 @@ pawl_mode mode_cap_now(turn *t)
 pawl_mode mode_now(turn *t)
 {
     const pawl_mode own = t->mode_set != PAWL_MODE_NONE ? t->mode_set : mode_in_channel(t, "@mode", PAWL_DEFAULT), most = t->mode_cap;
+    const pawl_mode now = own < most ? own : most;
 
-    return own < most ? own : most;
+    return now == PAWL_BYPASS && pawl_value_bool(pawl_value_get(rules_now(t), "no_bypass")) ? PAWL_DEFAULT : now;
+}
+
+bool unasked_now(turn *t)
+{
+    return pawl_get_bool(t->s, "@unasked") || (mode_now(t) == PAWL_DEFAULT && pawl_value_bool(pawl_value_get(rules_now(t), "unasked")));
 }
 
 /* ---- sub-agents --------------------------------------------------------------------------------------------- */

@@ -19,6 +19,13 @@ static pawl_code mode_due(const session *s, pawl_state *st, const going_on *g, c
 
     if (word == NULL && g->drives && now != NULL && pawl_mode_named(now) == PAWL_BYPASS)
         return fail(err, PAWL_INVALID, "%s was in bypassPermissions, which is not kept: say --mode bypassPermissions once more, or --mode default", run);
+    if (g->mode == PAWL_BYPASS) {
+        const char *cwd = pawl_value_string(kept_value(st, "@cwd"));
+        const pawl_code rc = settings_bypass(g->mem, s->file, cwd != NULL ? cwd : s->folder, err);
+
+        if (rc != PAWL_OK)
+            return rc;
+    }
     if (word == NULL || (now != NULL && strcmp(now, word) == 0))
         return PAWL_OK;
     if (!session_has(s, "@mode"))

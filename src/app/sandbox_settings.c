@@ -3,7 +3,7 @@
  * Called when a session binds the tools of its agents, on the thread of its caller. A project cannot widen it: its settings are not read here (P13). What
  * cannot be read is an error, and no run starts. */
 #include "app/session.h"
-#include "app/settings.h"
+#include "app/claude_settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,22 +19,6 @@ static bool need_named(const char *word, pawl_sandbox_need *out)
             return true;
         }
     return false;
-}
-
-/* "~/x" becomes a path of the home. */
-const char *settings_path(arena *mem, const char *path)
-{
-    const char *home = getenv("HOME");
-    const char *out;
-    buf b;
-
-    if (path == NULL || strncmp(path, "~/", 2) != 0 || home == NULL)
-        return path;
-    buf_init(&b, NULL);
-    buf_fmt(&b, "%s%s", home, path + 1);
-    out = b.failed ? NULL : arena_strdup(mem, b.data, b.size);
-    buf_free(&b);
-    return out;
 }
 
 static const char *const *list_read(arena *mem, const pawl_value *v, const char *name, bool paths, const char *from, pawl_err *err)
@@ -134,6 +118,7 @@ pawl_code sandbox_settings(arena *mem, pawl_sandbox *out, const char **from, paw
 pawl_code session_sandbox(session *s, pawl_err *err)
 {
     pawl_sandbox box;
+    pawl_err why = {0};
     const char *from;
     pawl_code rc;
 
@@ -144,6 +129,9 @@ pawl_code session_sandbox(session *s, pawl_err *err)
         return fail(err, PAWL_NOMEM, "no memory for tools");
     if ((rc = sandbox_settings(&s->mem, &box, &from, err)) != PAWL_OK)
         return rc;
+    box.env = claude_env_names(&s->mem, s->folder, box.env, &why);
+    if (why.code != PAWL_OK)
+        return fail(err, why.code, "%s", why.text);
     if (box.need == PAWL_SANDBOX_PREFERRED)
         app_note(s->caller, "%s: commands of agents may run without a sandbox, where none can be made", from);
     if (box.need == PAWL_SANDBOX_OFF)

@@ -1,51 +1,24 @@
-/* settings.c - reads settings.json of the person and of the project, and which projects are trusted.
+/* settings.c - makes the policy of a run from settings.json of the person and of the project, and from the settings of Claude Code.
  *
  * Called by the verbs, on their thread. A project's deny and ask rules always apply. Its allow rules and hooks would give its author power over this
  * machine, so they apply only after the person has trusted the folder. Settings that cannot be read are an error, and no run starts: a lost deny rule
  * would allow what it should stop. */
-#define _XOPEN_SOURCE 700       /* realpath */
-#include "app/settings.h"
+#define _XOPEN_SOURCE 700       /* S_ISDIR */
+#include "app/claude_settings.h"
 #include "app/signers.h"
-#include "effect/reach.h"
 #include "policy/gate.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SETTINGS_PATH_MAX = 4096 };
-
 /* ---- files ------------------------------------------------------------------------------------------------- */
-
-static const char *joined(arena *mem, const char *folder, const char *name)
-{
-    char path[SETTINGS_PATH_MAX];
-
-    if (snprintf(path, sizeof path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name) >= (int)sizeof path)
-        return NULL;
-    return arena_text(mem, path);
-}
-
-static const char *config_folder(arena *mem)
-{
-    char folder[OWN_PATH_BYTES];
-
-    return own_folder_path(OWN_CONFIG, folder) ? arena_text(mem, folder) : NULL;
-}
-
-const char *settings_of_person(arena *mem)
-{
-    const char *folder = config_folder(mem);
-
-    return folder == NULL ? NULL : joined(mem, folder, "settings.json");
-}
 
 const char *settings_of_project(arena *mem, const char *project)
 {
-    const char *folder = joined(mem, project, ".pawl");
+    const char *folder = settings_in(mem, project, ".pawl");
 
-    return folder == NULL ? NULL : joined(mem, folder, "settings.json");
+    return folder == NULL ? NULL : settings_in(mem, folder, "settings.json");
 }
 
 /* The nearest folder, from `folder` upward, in which `name` is there, and a folder if it must be; NULL: none. */
@@ -57,7 +30,7 @@ static const char *nearest_with(arena *mem, const char *folder, const char *name
     if (snprintf(at, sizeof at, "%s", strcmp(folder, "/") == 0 ? "" : folder) >= (int)sizeof at)
         return NULL;
     for (;;) {
-        const char *here = joined(mem, *at == '\0' ? "/" : at, name);
+        const char *here = settings_in(mem, *at == '\0' ? "/" : at, name);
 
         if (here != NULL && stat(here, &st) == 0 && (!is_folder || S_ISDIR(st.st_mode)))
             return arena_strdup(mem, *at == '\0' ? "/" : at, *at == '\0' ? 1 : strlen(at));
@@ -88,63 +61,6 @@ static const char *project_above(arena *mem, const char *project)
     return parent != NULL ? nearest_with(mem, parent, ".pawl/settings.json", false) : NULL;
 }
 
-/* ---- trust --------------------------------------------------------------------------------------------------- */
-
-static const char *trust_path(arena *mem)
-{
-    const char *folder = config_folder(mem);
-
-    return folder == NULL ? NULL : joined(mem, folder, "trusted.json");
-}
-
-static bool names(const pawl_value *folders, const char *project)
-{
-    pawl_iter it = pawl_iter_of(folders);
-    const pawl_value *one;
-
-    while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_string(one) != NULL && strcmp(pawl_value_string(one), project) == 0)
-            return true;
-    return false;
-}
-
-/* Links are resolved: a link to a trusted folder is that folder, and nothing more. */
-static const char *real_folder(arena *mem, const char *project)
-{
-    char *real = realpath(project, NULL);
-    const char *out = real == NULL ? project : arena_text(mem, real);
-
-    free(real);
-    return out;
-}
-
-bool settings_trusts(arena *mem, const char *project, pawl_err *err)
-{
-    const pawl_value *v = settings_read(mem, trust_path(mem), err);
-
-    return v != NULL && names(pawl_value_get(v, "folders"), real_folder(mem, project));
-}
-
-pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err *err)
-{
-    const char *path = trust_path(mem), *real = real_folder(mem, project);
-    const pawl_value *v, *kept = value_pack(mem, NULL, "[]"), *one;
-    pawl_iter it;
-
-    if (path == NULL)
-        return fail(err, PAWL_INVALID, "there is no HOME, and nowhere to keep which folders are trusted");
-    v = settings_read(mem, path, err);
-    if (v == NULL && err->code != PAWL_OK)
-        return err->code;
-    it = pawl_iter_of(pawl_value_get(v, "folders"));
-    while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_string(one) != NULL && strcmp(pawl_value_string(one), real) != 0)
-            kept = value_push(mem, kept, one);
-    if (trusted)
-        kept = value_push(mem, kept, value_string(mem, real, strlen(real)));
-    return settings_write(mem, path, value_with(mem, v != NULL ? v : value_pack(mem, NULL, "{}"), "folders", kept), err);
-}
-
 /* ---- what they say ----------------------------------------------------------------------------------------------- */
 
 typedef struct gathered {
@@ -153,6 +69,7 @@ typedef struct gathered {
     const pawl_value *directories, *hooks;
     const pawl_value *approvers, *signers;      /* NULL: none */
     int64_t expires_ms;
+    bool unasked, no_bypass;    /* of Claude Code's settings */
     bool any;
 } gathered;
 
@@ -181,11 +98,16 @@ static pawl_code rules_gather(gathered *g, size_t which, const pawl_value *list,
     return g->mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory", from) : PAWL_OK;
 }
 
-static void hooks_gather(gathered *g, const pawl_value *hooks, const char *from)
+/* `project`: they are in the manner of Claude Code; NULL: in Pawl's own. */
+static void hooks_gather(gathered *g, const pawl_value *hooks, const char *from, const char *project)
 {
+    const pawl_value *one = value_pack(g->mem, NULL, "{s:s,s:v}", "from", from, "hooks", hooks);
+
     if (pawl_value_size(hooks) == 0)
         return;
-    g->hooks = value_push(g->mem, g->hooks, value_pack(g->mem, NULL, "{s:s,s:v}", "from", from, "hooks", hooks));
+    if (project != NULL)
+        one = value_with(g->mem, one, "project", value_string(g->mem, project, strlen(project)));
+    g->hooks = value_push(g->mem, g->hooks, one);
     g->any = true;
 }
 
@@ -195,7 +117,7 @@ static void directories_gather(gathered *g, const pawl_value *list, const char *
     const pawl_value *one;
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL) {
-        const char *name = pawl_value_string(one), *whole = name == NULL ? NULL : path_beside(g->mem, joined(g->mem, base, "."), name);
+        const char *name = pawl_value_string(one), *whole = name == NULL ? NULL : path_beside(g->mem, settings_in(g->mem, base, "."), name);
 
         if (whole != NULL)
             g->directories = value_push(g->mem, g->directories, value_string(g->mem, whole, strlen(whole)));
@@ -221,7 +143,7 @@ static const char *unknown_in(const pawl_value *object, const char *const *known
 
 static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *from, const char *base, bool trusted, pawl_err *err)
 {
-    static const char *const whole[] = { "$schema", "permissions", "hooks", "sandbox", "anchor", NULL };
+    static const char *const whole[] = { "$schema", "permissions", "hooks", "sandbox", "anchor", "claude", NULL };
     static const char *const known[] = { "allow", "ask", "deny", "additionalDirectories", "defaultMode", NULL };
     const pawl_value *p = pawl_value_get(v, "permissions");
     const char *other = unknown_in(v, whole);
@@ -229,7 +151,7 @@ static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *f
     hook_list checked = {0};
 
     if (other != NULL)
-        return fail(err, PAWL_INVALID, "%s: \"%.40s\" is not known here: permissions, hooks, sandbox and anchor are", from, other);
+        return fail(err, PAWL_INVALID, "%s: \"%.40s\" is not known here: permissions, hooks, sandbox, anchor and claude are", from, other);
     if (p != NULL && pawl_value_type(p) != PAWL_TYPE_OBJECT)
         return fail(err, PAWL_INVALID, "%s: \"permissions\" is an object with allow, ask and deny", from);
     if ((other = unknown_in(p, known)) != NULL)
@@ -240,7 +162,7 @@ static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *f
         return rc;
     directories_gather(g, pawl_value_get(p, "additionalDirectories"), base);
     if (pawl_value_get(v, "hooks") != NULL && (rc = hooks_read(g->mem, pawl_value_get(v, "hooks"), from, &checked, err)) == PAWL_OK)
-        hooks_gather(g, pawl_value_get(v, "hooks"), from);
+        hooks_gather(g, pawl_value_get(v, "hooks"), from, NULL);
     return rc;
 }
 
@@ -254,7 +176,7 @@ static pawl_code file_gather(gathered *g, const agent_file *file, const char *fo
     for (size_t i = 0; i < 3 && rc == PAWL_OK; i++)
         rc = rules_gather(g, i, pawl_value_get(p, behaviors[i]), file->path, folder, err);
     directories_gather(g, pawl_value_get(p, "directories"), folder);
-    hooks_gather(g, file->hooks, file->path);
+    hooks_gather(g, file->hooks, file->path, NULL);
     g->expires_ms = pawl_value_int(pawl_value_get(p, "expires_ms"));
     g->any = g->any || p != NULL;
     return rc;
@@ -269,7 +191,7 @@ static bool wants_more(const pawl_value *v)
 /* `outer`: the settings of a folder above the project, of which only what denies and asks applies. */
 static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const char *project, bool outer, pawl_err *err)
 {
-    static const char *const own[] = { "anchor", "sandbox" };
+    static const char *const own[] = { "anchor", "sandbox", "claude" };
     const char *path = settings_of_project(g->mem, project), *person = settings_of_person(g->mem);
     const pawl_value *v;
     bool trusted;
@@ -298,6 +220,89 @@ static pawl_code project_gather(gathered *g, const app_caller *caller, const cha
         rc = settings_at_gather(g, caller, project, true, err);
     return rc;
 }
+
+/* ---- the settings of Claude Code ---------------------------------------------------------------------------------- */
+
+static bool has_agents(const agent_file *file)
+{
+    return file != NULL && (file->agent != NULL || file->helpers != NULL);
+}
+
+/* They are about agents: the nodes of a graph are programs of its author. NULL is an agent that is no file, and whoever asks about the folder. */
+static bool reads_claude(const agent_file *file)
+{
+    return file == NULL || has_agents(file);
+}
+
+/* `told`: NULL, what is left out was told when the run began. */
+static pawl_code claude_gather(gathered *g, const app_caller *caller, const app_caller *told, const char *folder, pawl_err *err)
+{
+    claude_files *files = arena_zero(g->mem, sizeof *files);
+    claude_word word;
+    pawl_code rc;
+
+    if (files == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for the settings");
+    if ((rc = claude_find(g->mem, folder, files, err)) != PAWL_OK || (rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
+        return rc;
+    for (size_t i = 0; i < files->count && rc == PAWL_OK; i++) {
+        const claude_file *f = &files->all[i];
+        const pawl_value *v = claude_said(caller, told, g->mem, files, f, err), *p = pawl_value_get(v, "permissions"), *one;
+        pawl_iter it = pawl_iter_of(pawl_value_get(p, "additionalDirectories"));
+
+        if (v == NULL)
+            return err->code;
+        for (size_t k = f->trusted ? 0 : 1; k < 3 && rc == PAWL_OK; k++)
+            rc = rules_gather(g, k, pawl_value_get(p, behaviors[k]), f->path, f->base, err);
+        while ((one = pawl_iter_next(&it, NULL)) != NULL)
+            g->directories = value_push(g->mem, g->directories, one);
+        if (!word.no_hooks || f->scope == CLAUDE_MANAGED)
+            hooks_gather(g, pawl_value_get(v, "hooks"), f->path, f->project);
+    }
+    g->unasked = word.unasked;
+    g->no_bypass = word.no_bypass != NULL;
+    g->any = g->any || g->unasked || g->no_bypass;
+    return rc;
+}
+
+const char *settings_project_claude(arena *mem, const char *folder, pawl_err *err)
+{
+    claude_files *files = arena_zero(mem, sizeof *files);
+
+    if (files == NULL)
+        fail(err, PAWL_NOMEM, "no memory for the settings");
+    return files != NULL && claude_find(mem, folder, files, err) == PAWL_OK ? files->project : NULL;
+}
+
+pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder, pawl_err *err)
+{
+    claude_files *files = arena_zero(mem, sizeof *files);
+    claude_word word;
+    pawl_code rc;
+
+    if (!reads_claude(file))
+        return PAWL_OK;
+    if (files == NULL)
+        return fail(err, PAWL_NOMEM, "no memory for the settings");
+    if ((rc = claude_find(mem, folder, files, err)) != PAWL_OK || (rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
+        return rc;
+    return word.no_bypass == NULL ? PAWL_OK
+               : fail(err, PAWL_DENIED, "%s takes bypassPermissions away (permissions.disableBypassPermissionsMode): give another --mode", word.no_bypass);
+}
+
+static pawl_mode mode_of_claude(const app_caller *caller, arena *mem, const char *folder, pawl_err *err)
+{
+    claude_files *files = arena_zero(mem, sizeof *files);
+    claude_word word;
+
+    if (files == NULL)
+        fail(err, PAWL_NOMEM, "no memory for the settings");
+    if (files == NULL || claude_find(mem, folder, files, err) != PAWL_OK || claude_decided(caller, files, &word, err) != PAWL_OK)
+        return PAWL_MODE_NONE;
+    return word.mode;
+}
+
+/* ---- all of it, as a policy ------------------------------------------------------------------------------------------ */
 
 /* All of bash is allowed: then also what cannot be read (only where it is said, since an older run would decide otherwise). */
 static bool allows_bash(const gathered *g)
@@ -334,6 +339,10 @@ static const pawl_value *policy_made(const gathered *g, const char *folder)
         v = value_with(g->mem, v, "whole", value_bool(g->mem, true));
     if (g->signers != NULL)
         v = value_with(g->mem, v, "signers", g->signers);
+    if (g->unasked)
+        v = value_with(g->mem, v, "unasked", value_bool(g->mem, true));
+    if (g->no_bypass)
+        v = value_with(g->mem, v, "no_bypass", value_bool(g->mem, true));
     return g->expires_ms > 0 ? value_with(g->mem, v, "expires_ms", value_int(g->mem, g->expires_ms)) : v;
 }
 
@@ -346,10 +355,10 @@ static const pawl_value *with_protected(arena *mem, const pawl_value *v, const a
     const char *path;
 
     for (const file_source *s = file->sources; s != NULL; s = s->next)
-        if ((path = *s->path == '/' ? s->path : joined(mem, folder, s->path)) != NULL)
+        if ((path = *s->path == '/' ? s->path : settings_in(mem, folder, s->path)) != NULL)
             all = value_push(mem, all, value_string(mem, path, strlen(path)));
     for (size_t i = 0; i < sizeof instructions / sizeof *instructions; i++)
-        if ((path = joined(mem, folder, instructions[i])) != NULL)
+        if ((path = settings_in(mem, folder, instructions[i])) != NULL)
             all = value_push(mem, all, value_string(mem, path, strlen(path)));
     return v == NULL || pawl_value_size(all) > POLICY_PROTECTED_MAX ? v : value_with(mem, v, "protected", all);
 }
@@ -361,11 +370,6 @@ static pawl_code policy_check(const pawl_value *v, pawl_err *err)
 
     pawl_policy_free(p);
     return p != NULL ? PAWL_OK : err->code;
-}
-
-static bool has_agents(const agent_file *file)
-{
-    return file != NULL && (file->agent != NULL || file->helpers != NULL);
 }
 
 /* The key of each approver that the file names, as they stand in "@policy". */
@@ -400,7 +404,7 @@ const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, co
 {
     const pawl_value *none = value_pack(mem, NULL, "[]"), *v = NULL, *person;
     gathered g = { .mem = mem, .lists = { none, none, none }, .directories = none, .hooks = none };
-    const char *path = settings_of_person(mem), *base = config_folder(mem);
+    const char *path = settings_of_person(mem), *base = settings_folder(mem);
     pawl_code rc = file_gather(&g, file, folder, err);
 
     if (rc == PAWL_OK && (person = settings_read(mem, path, err)) != NULL)
@@ -409,6 +413,8 @@ const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, co
         rc = err->code;
     if (rc == PAWL_OK)
         rc = project_gather(&g, caller, folder, err);
+    if (rc == PAWL_OK && reads_claude(file))
+        rc = claude_gather(&g, caller, was == NULL ? caller : NULL, folder, err);
     if (rc == PAWL_OK)
         rc = signers_gather(&g, file, was, err);
     if (rc != PAWL_OK || (!g.any && !has_agents(file)))     /* tools depend on the workspace's folders, even without rules */
@@ -435,7 +441,7 @@ const pawl_value *settings_of_file(arena *mem, const char *path, const char *fol
     return made != NULL && policy_check(made, err) == PAWL_OK ? made : NULL;
 }
 
-pawl_mode settings_mode(arena *mem, const char *folder, pawl_err *err)
+pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err)
 {
     const char *project = settings_project(mem, folder), *paths[2] = { settings_of_project(mem, project), settings_of_person(mem) };
 
@@ -455,7 +461,7 @@ pawl_mode settings_mode(arena *mem, const char *folder, pawl_err *err)
         }
         return pawl_mode_named(word);
     }
-    return PAWL_MODE_NONE;
+    return reads_claude(file) ? mode_of_claude(caller, mem, folder, err) : PAWL_MODE_NONE;
 }
 
 pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err)

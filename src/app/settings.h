@@ -4,21 +4,27 @@
 
 #include "app/session.h"
 
+enum { SETTINGS_PATH_MAX = 4096 };
+
 /* What a run of `file` (NULL: none) in `folder` is decided by, as it stands in "@policy": the rules and hooks of the file, of the person's
- * settings and of the project's. NULL with err->code PAWL_OK: there are none. Allow rules and hooks of a project that nobody trusts are left
- * out, which is noted to `caller` (may be NULL). */
+ * settings and of the project's, and where there are agents those of Claude Code's settings. NULL with err->code PAWL_OK: there are none. Allow
+ * rules and hooks of a project that nobody trusts are left out, which is noted to `caller` (may be NULL). */
 const pawl_value *settings_policy(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err);
 /* The same for a run that goes on: `was`, its "@policy" so far, has the keys of its approvers, which stay (P11); NULL: it begins, and they are those that
  * the person trusts. PAWL_GONE: there is no key of one, and err says how to trust it. */
 const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, const pawl_value *was, pawl_err *err);
-/* The mode that settings say where none is given; PAWL_MODE_NONE: none. */
-pawl_mode settings_mode(arena *mem, const char *folder, pawl_err *err);
+/* The mode that settings say where none is given; PAWL_MODE_NONE: none. `file` as in settings_policy. */
+pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err);
+/* PAWL_DENIED: settings take bypassPermissions away from runs of `file`, and err names their file. */
+PAWL_MUST_USE pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder, pawl_err *err);
 
 /* The rules of one settings file alone, as if it were trusted. NULL: see err. */
 const pawl_value *settings_of_file(arena *mem, const char *path, const char *folder, pawl_err *err);
 
 /* The project that `folder` lies in: where .pawl is, or the folder itself. */
 const char *settings_project(arena *mem, const char *folder);
+/* The nearest folder from there upward with settings of Claude Code; NULL: none, or see err. */
+const char *settings_project_claude(arena *mem, const char *folder, pawl_err *err);
 const char *settings_of_person(arena *mem);                     /* path of the file; NULL: no HOME */
 const char *settings_of_project(arena *mem, const char *project);
 bool settings_trusts(arena *mem, const char *project, pawl_err *err);
@@ -31,8 +37,10 @@ pawl_code settings_write(arena *mem, const char *path, const pawl_value *v, pawl
 /* The whole of one settings file; NULL with err->code PAWL_OK: there is no such file. `path` may be NULL. */
 const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err);
 
-/* A path of the settings with the person's home in place of a leading ~; NULL: no memory. sandbox_settings.c */
+/* A path of the settings with the person's home in place of a leading ~; NULL: no memory. */
 const char *settings_path(arena *mem, const char *path);
+const char *settings_in(arena *mem, const char *folder, const char *name);      /* FOLDER/NAME; NULL: it is too long, or no memory */
+const char *settings_folder(arena *mem);                        /* of the person's settings; NULL: no HOME */
 /* sandbox_settings.c: what the person allows the sandbox of agents; lists in `mem`. *from: the file or the variable that said so. */
 pawl_code sandbox_settings(arena *mem, pawl_sandbox *out, const char **from, pawl_err *err);
 

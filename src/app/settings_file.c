@@ -1,16 +1,16 @@
-/* settings_file.c - reads and writes the small JSON files of the settings folder.
+/* settings_file.c - reads and writes the small JSON files of the settings folder: where they lie, and which projects are trusted.
  *
- * Called by settings.c and signers.c, on the thread of a verb. */
-#define _XOPEN_SOURCE 700       /* fileno, fsync */
+ * Called by settings.c, claude_settings.c and signers.c, on the thread of a verb. */
+#define _XOPEN_SOURCE 700       /* fileno, fsync, realpath */
 #include "app/settings.h"
+#include "effect/reach.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { BESIDE_BYTES = 4096 };
 
 const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err)
 {
@@ -30,7 +30,7 @@ const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err)
 
 pawl_code settings_write(arena *mem, const char *path, const pawl_value *v, pawl_err *err)
 {
-    char *folder = arena_text(mem, path), beside[BESIDE_BYTES];
+    char *folder = arena_text(mem, path), beside[SETTINGS_PATH_MAX];
     pawl_code rc = PAWL_OK;
     FILE *f = NULL;
     buf b;
@@ -59,4 +59,101 @@ pawl_code settings_write(arena *mem, const char *path, const pawl_value *v, pawl
         (void)unlink(beside);
     buf_free(&b);
     return rc;
+}
+
+/* ---- where they lie ----------------------------------------------------------------------------------- */
+
+const char *settings_in(arena *mem, const char *folder, const char *name)
+{
+    char path[SETTINGS_PATH_MAX];
+
+    if (snprintf(path, sizeof path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name) >= (int)sizeof path)
+        return NULL;
+    return arena_text(mem, path);
+}
+
+const char *settings_folder(arena *mem)
+{
+    char folder[OWN_PATH_BYTES];
+
+    return own_folder_path(OWN_CONFIG, folder) ? arena_text(mem, folder) : NULL;
+}
+
+const char *settings_of_person(arena *mem)
+{
+    const char *folder = settings_folder(mem);
+
+    return folder == NULL ? NULL : settings_in(mem, folder, "settings.json");
+}
+
+const char *settings_path(arena *mem, const char *path)
+{
+    const char *home = getenv("HOME");
+    const char *out;
+    buf b;
+
+    if (path == NULL || strncmp(path, "~/", 2) != 0 || home == NULL)
+        return path;
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%s%s", home, path + 1);
+    out = b.failed ? NULL : arena_strdup(mem, b.data, b.size);
+    buf_free(&b);
+    return out;
+}
+
+/* ---- trust --------------------------------------------------------------------------------------------------- */
+
+static const char *trust_path(arena *mem)
+{
+    const char *folder = settings_folder(mem);
+
+    return folder == NULL ? NULL : settings_in(mem, folder, "trusted.json");
+}
+
+static bool names(const pawl_value *folders, const char *project)
+{
+    pawl_iter it = pawl_iter_of(folders);
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_string(one) != NULL && strcmp(pawl_value_string(one), project) == 0)
+            return true;
+    return false;
+}
+
+/* Links are resolved: a link to a trusted folder is that folder, and nothing more. */
+static const char *real_folder(arena *mem, const char *project)
+{
+    char *real = realpath(project, NULL);
+    const char *out = real == NULL ? project : arena_text(mem, real);
+
+    free(real);
+    return out;
+}
+
+bool settings_trusts(arena *mem, const char *project, pawl_err *err)
+{
+    const pawl_value *v = settings_read(mem, trust_path(mem), err);
+
+    return v != NULL && names(pawl_value_get(v, "folders"), real_folder(mem, project));
+}
+
+pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err *err)
+{
+    const char *path = trust_path(mem), *real = real_folder(mem, project);
+    const pawl_value *v, *kept = value_pack(mem, NULL, "[]"), *one;
+    pawl_iter it;
+
+    if (path == NULL)
+        return fail(err, PAWL_INVALID, "there is no HOME, and nowhere to keep which folders are trusted");
+    v = settings_read(mem, path, err);
+    if (v == NULL && err->code != PAWL_OK)
+        return err->code;
+    it = pawl_iter_of(pawl_value_get(v, "folders"));
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_string(one) != NULL && strcmp(pawl_value_string(one), real) != 0)
+            kept = value_push(mem, kept, one);
+    if (trusted)
+        kept = value_push(mem, kept, value_string(mem, real, strlen(real)));
+    return settings_write(mem, path, value_with(mem, v != NULL ? v : value_pack(mem, NULL, "{}"), "folders", kept), err);
 }

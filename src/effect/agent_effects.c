@@ -27,6 +27,7 @@ pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const pawl_value *h = pawl_value_get(job->args, "hook"), *input = pawl_value_get(job->args, "input"), *run = pawl_value_get(h, "run");
     const pawl_value *limit = pawl_value_get(h, "timeout_ms"), *cwd = pawl_value_get(input, "cwd"), *headers = pawl_value_get(h, "headers");
+    const pawl_value *project = pawl_value_get(h, "project"), *env;
     const char *const *names;
     const bool plan = pawl_mode_named(job->mode) == PAWL_PLAN || pawl_mode_named(pawl_value_string(pawl_value_get(input, "permission_mode"))) == PAWL_PLAN;
     const effect_codes as = { .transient = PAWL_EFFECT };      /* a hook is run once, without retry */
@@ -37,9 +38,11 @@ pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     (void)arg;
     arena_init(&mem, NULL, 4096);
     names = names_of(&mem, pawl_value_get(h, "env"));
+    env = names != NULL ? env_keyless(&mem, names) : NULL;
+    if (env != NULL && project != NULL)         /* in the manner of Claude Code */
+        env = value_with(&mem, env, "CLAUDE_PROJECT_DIR", project);
     if (run != NULL)
-        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v,s:v}",
-                              "env", names != NULL ? env_keyless(&mem, names) : NULL, "run", run, "stdin", input, "timeout_ms", limit);
+        own.args = value_pack(&mem, NULL, "{s:v,s:v,s:v,s:v}", "env", env, "run", run, "stdin", input, "timeout_ms", limit);
     else
         own.args = value_pack(&mem, NULL, "{s:v,s:s,s:v,s:v}", "body", input, "method", "POST", "timeout_ms", limit, "url", pawl_value_get(h, "url"));
     if (run != NULL && cwd != NULL)

@@ -56,7 +56,7 @@ pawl_code gate_hooks(arena *mem, const pawl_value *rules, hook_list *hooks, pawl
     while (rc == PAWL_OK && (one = pawl_iter_next(&it, NULL)) != NULL) {
         const char *from = pawl_value_string(pawl_value_get(one, "from"));
 
-        rc = hooks_read(mem, pawl_value_get(one, "hooks"), from != NULL ? from : "", hooks, err);
+        rc = hooks_read_in(mem, pawl_value_get(one, "hooks"), from != NULL ? from : "", pawl_value_string(pawl_value_get(one, "project")), hooks, err);
     }
     return rc;
 }
@@ -230,6 +230,8 @@ static const pawl_value *order_of(arena *mem, const hook_entry *h)
 {
     const pawl_value *v = value_pack(mem, NULL, "{s:s,s:i}", "name", h->name, "timeout_ms", (int64_t)h->timeout_s * 1000);
 
+    if (h->project != NULL)
+        v = value_with(mem, v, "project", value_string(mem, h->project, strlen(h->project)));
     if (h->type == HOOK_HTTP) {
         v = value_with(mem, v, "url", value_string(mem, h->url, strlen(h->url)));
         return h->headers != NULL ? value_with(mem, v, "headers", h->headers) : v;
@@ -241,13 +243,15 @@ static const pawl_value *order_of(arena *mem, const hook_entry *h)
 static pawl_code hook_run(arena *mem, const gate_world *w, const hook_entry *h, const pawl_value *args, verdict *one, pawl_err *err)
 {
     const pawl_value *receipt = NULL;
-    const pawl_code rc = args == NULL ? fail(err, PAWL_NOMEM, "%s: no memory to ask it", h->name) : w->call(w->ctx, "hook", args, &receipt);
+    pawl_code rc = args == NULL ? fail(err, PAWL_NOMEM, "%s: no memory to ask it", h->name) : w->call(w->ctx, "hook", args, &receipt);
 
     if (rc == PAWL_EFFECT)
         receipt = failed_of(mem, receipt);
     else if (rc != PAWL_OK)
         return rc;
-    return hook_verdict(mem, h->profile, hook_point_name(h->point), receipt, one, err);
+    if ((rc = hook_verdict(mem, h->profile, hook_point_name(h->point), receipt, one, err)) == PAWL_OK && h->async)
+        *one = (verdict){ .behavior = PAWL_OPEN };
+    return rc;
 }
 
 static const pawl_value *hook_args(arena *mem, const hook_entry *h, const hook_call *what)
@@ -260,7 +264,8 @@ static const pawl_value *hook_args(arena *mem, const hook_entry *h, const hook_c
 static pawl_code hook_asked(tool_gate *g, const hook_entry *h, const pawl_value *response, verdict *one, pawl_err *err)
 {
     const char *text = response == NULL || h->point != HOOK_POST_FAILURE ? NULL : pawl_value_string(pawl_value_get(response, "content"));
-    const hook_call what = { .point = h->point, .run = g->run, .node = g->node, .cwd = g->cwd, .mode = pawl_mode_name(g->mode), .tool = tool_word(g),
+    const hook_call what = { .point = h->point, .run = g->run, .node = g->node, .cwd = g->cwd, .mode = pawl_mode_name(g->mode),
+                             .tool = h->project != NULL ? hook_tool_elsewhere(tool_word(g)) : tool_word(g),
                              .tool_use_id = g->call, .input = g->input, .response = h->point == HOOK_POST ? response : NULL, .error = text, .duration_ms = -1 };
     const pawl_value *told = NULL;
     pawl_code rc = hook_run(g->mem, &g->world, h, hook_args(g->mem, h, &what), one, err);

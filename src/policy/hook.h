@@ -37,6 +37,11 @@ bool hook_point_may_deny(hook_point p);             /* a deny prevents something
 const char *hook_point_matches(hook_point p);       /* what a matcher is compared with: "tools", "a source"; NULL: it fits always */
 hook_point hook_point_named(const char *name);      /* "before" and "after" too; HOOK_NOWHERE: no such; may be NULL */
 
+/* What Claude Code calls a tool of this name; the name itself where it is the same. May be NULL. */
+const char *hook_tool_elsewhere(const char *tool);
+/* Its own name for what Claude Code calls so; NULL: there is no other name. */
+const char *hook_tool_here(const char *tool, size_t size);
+
 /* ---- hook.c: verdicts ------------------------------------------------------------------------------ */
 
 typedef struct verdict {
@@ -106,6 +111,8 @@ typedef struct hook_entry {
     const char *url;
     const pawl_value *headers;      /* an object of strings; NULL: none */
     uint32_t timeout_s;
+    const char *project;            /* it is in the manner of Claude Code: the folder for CLAUDE_PROJECT_DIR; NULL: in Pawl's own */
+    bool async;                     /* its answer decides nothing */
 } hook_entry;
 typedef struct hook_list {
     hook_entry *items;              /* in the order in which they are asked */
@@ -115,10 +122,24 @@ typedef struct hook_list {
 /* Adds the hooks of {"PreToolUse":[{"matcher":"Bash|Edit","hooks":[{"type":"command","command":"check"}]}]} to `out`, which begins as {0}.
  * A hook that cannot be read is an error that names it; then none is added. PAWL_INVALID, PAWL_LIMIT, PAWL_NOMEM. */
 PAWL_MUST_USE pawl_code hooks_read(arena *mem, const pawl_value *hooks, const char *from, hook_list *out, pawl_err *err);
+/* The same for hooks in the manner of Claude Code, as hooks_of_claude wrote them; `project` NULL: in Pawl's own. */
+PAWL_MUST_USE pawl_code hooks_read_in(arena *mem, const pawl_value *hooks, const char *from, const char *project, hook_list *out, pawl_err *err);
+bool hook_event_elsewhere(const char *name);        /* Claude Code has it, and this has not */
 /* For a node of this name (NULL: not a node), or a tool of this name (NULL: none is called). `if` is not evaluated. */
 bool hook_wanted(const hook_entry *h, hook_point p, const char *node, const char *tool);
 /* Life cycle: `of` is compared with the matcher. */
 bool hook_wanted_at(const hook_entry *h, hook_point p, const char *of);
+
+/* ---- hook_foreign.c: the `hooks` of Claude Code's settings ------------------------------------------------------- */
+
+typedef struct hook_foreign {
+    const char *from, *project;     /* the file, and the folder that hooks get as CLAUDE_PROJECT_DIR */
+    const pawl_value *ignored;      /* the person's list of what is left out though it may restrict: "hooks.EVENT"; NULL: none */
+    void (*told)(void *ctx, const char *text);      /* what is left out or counts otherwise, one line each */
+    void *ctx;
+} hook_foreign;
+/* The hooks for hooks_read_in. What only adds and is not here is told and left out; what may deny is refused by its name. NULL: see err. */
+const pawl_value *hooks_of_claude(arena *mem, const pawl_value *hooks, const hook_foreign *f, pawl_err *err);
 
 /* ---- hook_match.c: matchers ------------------------------------------------------------------------------------ */
 

@@ -36,3 +36,25 @@ hook_point hook_point_named(const char *name)
             return (hook_point)p;
     return HOOK_NOWHERE;
 }
+
+/* ---- tools that Claude Code calls otherwise ------------------------------------------------------------- */
+
+static const struct { const char *here, *there; } renamed[] = {
+    { "Todo", "TodoWrite" }, { "AskUser", "AskUserQuestion" }, { "EnterPlan", "EnterPlanMode" }, { "ExitPlan", "ExitPlanMode" },
+};
+
+const char *hook_tool_elsewhere(const char *tool)
+{
+    for (size_t i = 0; tool != NULL && i < sizeof renamed / sizeof *renamed; i++)
+        if (strcmp(renamed[i].here, tool) == 0)
+            return renamed[i].there;
+    return tool;
+}
+
+const char *hook_tool_here(const char *tool, size_t size)
+{
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (strlen(renamed[i].there) == size && memcmp(renamed[i].there, tool, size) == 0)
+            return renamed[i].here;
+    return NULL;
+}

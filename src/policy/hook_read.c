@@ -17,6 +17,7 @@ static const char *const events_here[] = { "PreToolUse", "PostToolUse", "PostToo
                                            "SessionStart", "SessionEnd", "PostAssistantResponse", "Notification", "before", "after" };
 static const char *const group_keys[] = { "matcher", "hooks" };
 static const char *const hook_keys[] = { "type", "command", "run", "url", "headers", "env", "timeout", "profile", "if", "statusMessage" };
+static const char *const foreign_keys[] = { "type", "command", "run", "url", "headers", "timeout", "profile", "if", "statusMessage", "async" };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -25,6 +26,7 @@ typedef struct settings_reading {
     hook_list *out;
     pawl_err *err;
     const char *from, *event;
+    const char *project;    /* of hooks in the manner of Claude Code; NULL: in Pawl's own */
     const char *where;      /* the group or hook that is read, in words */
     hook_point point;
     const char *matcher;
@@ -150,6 +152,16 @@ static pawl_code env_take(const settings_reading *r, const pawl_value *v, hook_e
     return rc;
 }
 
+/* Of hooks in the manner of Claude Code: in the background there, so its answer decides nothing. */
+static pawl_code async_take(const settings_reading *r, const pawl_value *v, hook_entry *h)
+{
+    const pawl_value *async = pawl_value_get(v, "async");
+
+    h->async = pawl_value_bool(async);
+    return async == NULL || pawl_value_type(async) == PAWL_TYPE_BOOL ? PAWL_OK
+               : fail(r->err, PAWL_INVALID, "%s: \"async\" is true or false", r->where);
+}
+
 /* What fits its type, and is there. */
 static pawl_code doing_check(const settings_reading *r, const hook_entry *h)
 {
@@ -171,15 +183,16 @@ static pawl_code doing_check(const settings_reading *r, const hook_entry *h)
 
 static pawl_code hook_take(const settings_reading *r, const pawl_value *v)
 {
-    hook_entry h = { .name = r->where, .from = r->from, .point = r->point, .matcher = r->matcher,
+    const bool own = r->project == NULL;
+    hook_entry h = { .name = r->where, .from = r->from, .point = r->point, .matcher = r->matcher, .project = r->project,
                      .nodes = strcmp(r->event, "before") == 0 || strcmp(r->event, "after") == 0 };
     const char *status = NULL;
     pawl_code rc;
 
     if (pawl_value_type(v) != PAWL_TYPE_OBJECT)
         return fail(r->err, PAWL_INVALID, "%s: a hook is an object", r->where);
-    if ((rc = members_known(r, v, hook_keys, COUNT(hook_keys))) != PAWL_OK || (rc = type_take(r, v, &h)) != PAWL_OK ||
-        (rc = profile_take(r, v, &h)) != PAWL_OK ||
+    if ((rc = own ? members_known(r, v, hook_keys, COUNT(hook_keys)) : members_known(r, v, foreign_keys, COUNT(foreign_keys))) != PAWL_OK ||
+        (rc = type_take(r, v, &h)) != PAWL_OK || (rc = profile_take(r, v, &h)) != PAWL_OK || (rc = async_take(r, v, &h)) != PAWL_OK ||
         (rc = take_text(r, v, "command", 1, HOOK_COMMAND_BYTES, &h.command)) != PAWL_OK ||
         (rc = take_text(r, v, "url", 1, HOOK_URL_BYTES, &h.url)) != PAWL_OK ||
         (rc = take_text(r, v, "if", 1, HOOK_RULE_BYTES, &h.rule)) != PAWL_OK ||
@@ -245,9 +258,19 @@ static pawl_code event_read(settings_reading *r, const pawl_value *groups)
     return rc;
 }
 
+bool hook_event_elsewhere(const char *name)
+{
+    return is_one_of(name, events_elsewhere, COUNT(events_elsewhere));
+}
+
 pawl_code hooks_read(arena *mem, const pawl_value *hooks, const char *from, hook_list *out, pawl_err *err)
 {
-    settings_reading r = { .mem = mem, .out = out, .err = err };
+    return hooks_read_in(mem, hooks, from, NULL, out, err);
+}
+
+pawl_code hooks_read_in(arena *mem, const pawl_value *hooks, const char *from, const char *project, hook_list *out, pawl_err *err)
+{
+    settings_reading r = { .mem = mem, .out = out, .err = err, .project = project };
     const size_t before = out->count;
     pawl_iter it = pawl_iter_of(hooks);
     const pawl_value *key, *groups;
@@ -270,9 +293,9 @@ pawl_code hooks_read(arena *mem, const pawl_value *hooks, const char *from, hook
 
 bool hook_wanted(const hook_entry *h, hook_point p, const char *node, const char *tool)
 {
-    const char *name = h->nodes ? node : tool;
+    const char *name = h->nodes ? node : tool, *there = h->project != NULL ? hook_tool_elsewhere(name) : name;
 
-    return name != NULL && h->point == p && hook_fits(h->matcher, name);
+    return name != NULL && h->point == p && (hook_fits(h->matcher, name) || (there != name && hook_fits(h->matcher, there)));
 }
 
 bool hook_wanted_at(const hook_entry *h, hook_point p, const char *of)

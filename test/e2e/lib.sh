@@ -25,7 +25,7 @@ tmp=$(cd "$tmp" && pwd -P)
 mkdir "$tmp/bin" "$tmp/home"
 ln -s "$PAWL" "$tmp/bin/pawl"
 PATH=$tmp/bin:$PATH
-unset PAWL_STORE XDG_STATE_HOME PAWL_LOG NO_COLOR FORCE_COLOR CDPATH
+unset PAWL_STORE CLAUDE_CONFIG_DIR XDG_STATE_HOME PAWL_LOG NO_COLOR FORCE_COLOR CDPATH
 export HOME=$tmp/home XDG_CONFIG_HOME=$tmp/home/.config TZ=UTC LC_ALL=C TERM=dumb PATH
 
 passed=0 failed=0 skipped=0     # tests

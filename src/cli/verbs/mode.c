@@ -1,6 +1,7 @@
 /* mode.c - `pawl mode`: sets what the nodes of a run may do without approval (P1).
  *
  * Called by main.c on the main thread. Owns its session, which it frees; it drives no run. */
+#include "app/settings.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 
@@ -21,6 +22,8 @@ static int mode_run(cli_call *c)
     if (s->file == NULL) {
         fail(&err, PAWL_INVALID, "%s: a plug-in that is the whole agent has no mode", s->run);
         code = cli_fail(c, PAWL_INVALID, &err);
+    } else if (pawl_mode_named(c->args[1]) == PAWL_BYPASS && (rc = settings_bypass(&s->mem, s->file, s->folder, &err)) != PAWL_OK) {
+        code = cli_fail(c, rc, &err);
     } else if ((code = go_may_tell(s, PAWL_EV_UPDATE)) != EXIT_DONE) {
         ;                       /* said */
     } else if ((rc = session_tell(s, &ev, &err)) != PAWL_OK) {

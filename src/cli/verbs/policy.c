@@ -348,9 +348,23 @@ static int modes(cli_call *c)
 /* Else whoever makes that file later, a command of an agent too, would have rules and hooks that nobody has read. */
 static bool has_settings(const char *project)
 {
+    static const char *const names[] = { ".pawl/settings.json", ".claude/settings.json", ".claude/settings.local.json" };
     char path[PATH_MAX];
 
-    return snprintf(path, sizeof path, "%s/.pawl/settings.json", strcmp(project, "/") == 0 ? "" : project) < (int)sizeof path && access(path, F_OK) == 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (snprintf(path, sizeof path, "%s/%s", strcmp(project, "/") == 0 ? "" : project, names[i]) < (int)sizeof path && access(path, F_OK) == 0)
+            return true;
+    return false;
+}
+
+/* The project that is meant: of the folders with Pawl's and with Claude Code's settings the nearer one, which is the longer path. */
+static const char *project_meant(cli_call *c, const char *folder, pawl_err *err)
+{
+    const char *own = settings_project(&c->mem, folder), *other = settings_project_claude(&c->mem, folder, err);
+
+    if (own == NULL || err->code != PAWL_OK)
+        return NULL;
+    return other != NULL && (!has_settings(own) || strlen(other) > strlen(own)) ? other : own;
 }
 
 static int trust(cli_call *c, bool trusted)
@@ -365,16 +379,16 @@ static int trust(cli_call *c, bool trusted)
         fail(&err, PAWL_INVALID, "%s: there is no such folder", given);
         return cli_fail(c, PAWL_INVALID, &err);
     }
-    project = settings_project(&c->mem, arena_text(&c->mem, real));
+    project = project_meant(c, arena_text(&c->mem, real), &err);
     free(real);
     if (project != NULL && trusted && !has_settings(project)) {
-        fail(&err, PAWL_INVALID, "%.300s has no .pawl/settings.json, so there is nothing to trust: write it first", project);
+        fail(&err, PAWL_INVALID, "%.300s has no .pawl/settings.json and no .claude/settings.json, so there is nothing to trust: write one first", project);
         return cli_fail(c, PAWL_INVALID, &err);
     }
     if (project == NULL || (rc = settings_trust(&c->mem, project, trusted, &err)) != PAWL_OK)
         return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
-    cli_note(c, trusted ? "%s is trusted: allow rules and hooks of its .pawl/settings.json apply from now on" :
-                          "%s is not trusted: only deny and ask rules of its .pawl/settings.json apply", project);
+    cli_note(c, trusted ? "%s is trusted: allow rules and hooks of its settings (.pawl, .claude) apply from now on" :
+                          "%s is not trusted: only deny and ask rules of its settings (.pawl, .claude) apply", project);
     return EXIT_DONE;
 }
 
@@ -430,6 +444,7 @@ const cli_verb verb_policy = {
              "Rules come from the agent file (`permissions:`), from settings.json in\n"
              "~/.config/pawl, and from .pawl/settings.json of the project. Deny beats\n"
              "everything, then ask, then allow. A project's allow rules and hooks apply only\n"
-             "if its folder is trusted: `trust [FOLDER]`, and `untrust [FOLDER]`.",
+             "if its folder is trusted: `trust [FOLDER]`, and `untrust [FOLDER]`. The settings\n"
+             "of Claude Code (.claude) count for agents: docs/POLICY.md.",
     .example = "pawl policy why 'git diff && git push'\npawl policy why 'Edit(/etc/hosts)' --mode acceptEdits\npawl policy shadowed",
 };

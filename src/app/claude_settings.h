@@ -1,0 +1,50 @@
+/* claude_settings.h - the settings files of Claude Code, where they lie, in the words of Pawl's own settings (P14). */
+#ifndef APP_CLAUDE_SETTINGS_H
+#define APP_CLAUDE_SETTINGS_H
+
+#include "app/settings.h"
+
+enum { CLAUDE_FILES_MAX = 64 };     /* of one folder, with those above it */
+
+typedef enum claude_scope { CLAUDE_MANAGED, CLAUDE_LOCAL, CLAUDE_PROJECT, CLAUDE_USER } claude_scope;
+
+typedef struct claude_file {
+    claude_scope scope;
+    const char *path;
+    const char *base;           /* where a rule that begins with / begins */
+    const char *project;        /* the folder with its .claude; of the person's and managed files the nearest such folder, or the working folder */
+    bool trusted;               /* what widens counts */
+    bool outer;                 /* of a folder above the project: only its deny and ask rules count */
+    const pawl_value *v;
+} claude_file;
+
+typedef struct claude_files {
+    claude_file all[CLAUDE_FILES_MAX];      /* the one that wins first: managed, local, project, user; then those of folders above */
+    size_t count;
+    const char *project;        /* NULL: no folder from the working folder upward has a .claude with settings */
+    const pawl_value *ignored;  /* what the person wants left out though it may restrict; NULL: nothing */
+} claude_files;
+
+/* All of them for `folder`. None are there, or the person has said "claude": false: count is 0. */
+PAWL_MUST_USE pawl_code claude_find(arena *mem, const char *folder, claude_files *out, pawl_err *err);
+
+/* What one file says, as settings of Pawl do: {"permissions": {"allow","ask","deny","additionalDirectories"}, "hooks"}. A member that may restrict and is
+ * not here is refused by its name. `caller` is told what waits for trust, `told` what is left out (NULL: it was told before). NULL: see err. */
+const pawl_value *claude_said(const app_caller *caller, const app_caller *told, arena *mem, const claude_files *of, const claude_file *f, pawl_err *err);
+
+/* What those files decide together. */
+typedef struct claude_word {
+    pawl_mode mode;             /* defaultMode; PAWL_MODE_NONE: none */
+    bool unasked;               /* dontAsk: what would be asked is denied */
+    const char *no_bypass;      /* the file that takes bypassPermissions away; NULL: none */
+    bool no_hooks;              /* disableAllHooks, of all but managed files */
+} claude_word;
+PAWL_MUST_USE pawl_code claude_decided(const app_caller *told, const claude_files *of, claude_word *out, pawl_err *err);
+
+/* Sets the variables of `env` in this process, for it and for all that it starts. Call while it has one thread. */
+PAWL_MUST_USE pawl_code claude_env_set(const app_caller *told, arena *mem, const char *folder, pawl_err *err);
+/* `names` (may be NULL) and those of these variables that commands of a model get too: no key, no password; each has the value of its file in this process.
+ * NULL with err->code PAWL_OK: there are none. */
+const char *const *claude_env_names(arena *mem, const char *folder, const char *const *names, pawl_err *err);
+
+#endif
