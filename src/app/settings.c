@@ -70,6 +70,7 @@ typedef struct gathered {
     const pawl_value *approvers, *signers;      /* NULL: none */
     int64_t expires_ms;
     bool unasked, no_bypass;    /* of Claude Code's settings */
+    bool keeps;                     /* they are those of the run for its whole life */
     bool any;
 } gathered;
 
@@ -343,6 +344,8 @@ static const pawl_value *policy_made(const gathered *g, const char *folder)
         v = value_with(g->mem, v, "unasked", value_bool(g->mem, true));
     if (g->no_bypass)
         v = value_with(g->mem, v, "no_bypass", value_bool(g->mem, true));
+    if (g->signers != NULL && g->keeps)
+        v = value_with(g->mem, v, "keeps_signers", value_bool(g->mem, true));
     return g->expires_ms > 0 ? value_with(g->mem, v, "expires_ms", value_int(g->mem, g->expires_ms)) : v;
 }
 
@@ -372,27 +375,44 @@ static pawl_code policy_check(const pawl_value *v, pawl_err *err)
     return p != NULL ? PAWL_OK : err->code;
 }
 
-/* The key of each approver that the file names, as they stand in "@policy". */
-static pawl_code signers_gather(gathered *g, const agent_file *file, const pawl_value *was, pawl_err *err)
+static pawl_code signer_gather(gathered *g, const file_signer *one, const pawl_value *had, const pawl_value **out, pawl_err *err)
 {
-    const pawl_value *kept, *out = value_pack(g->mem, NULL, "{}");
+    const char *kept = pawl_value_string(pawl_value_get(had, one->name)), *key = one->key != NULL ? one->key : kept;
     pawl_err why = {0};
 
-    if (file == NULL || file->signers == NULL)
-        return PAWL_OK;
-    for (const file_signer *one = file->signers; one != NULL; one = one->next) {
-        const char *key = one->key;
+    if (key == NULL && signers_of_name(g->mem, one->name, &key, &why) != PAWL_OK)
+        return fail(err, why.code, "%s:%u: %s", one->at.file, (unsigned)one->at.line, why.text);
+    if (g->keeps && kept != NULL && strcmp(kept, key) != 0)
+        return fail(err, PAWL_INVALID, "%s:%u: the run has another key of %s, and a run keeps its approvers: begin another run for this file", one->at.file,
+                    (unsigned)one->at.line, one->name);
+    *out = value_with(g->mem, *out, one->name, value_string(g->mem, key, strlen(key)));
+    return PAWL_OK;
+}
 
-        if (key == NULL && (kept = pawl_value_get(pawl_value_get(was, "signers"), one->name)) != NULL)
-            key = pawl_value_string(kept);
-        if (key == NULL && signers_of_name(g->mem, one->name, &key, &why) != PAWL_OK)
-            return fail(err, why.code, "%s:%u: %s", one->at.file, (unsigned)one->at.line, why.text);
-        out = value_with(g->mem, out, one->name, value_string(g->mem, key, strlen(key)));
-    }
+/* The key of each approver that the file names, as they stand in "@policy". `was`: the rules of the run, which keeps its approvers; those of older runs do
+ * not say that they do, and are left so, since questions that wait are about the rules as they are. */
+static pawl_code signers_gather(gathered *g, const agent_file *file, const pawl_value *was, pawl_err *err)
+{
+    const pawl_value *had = pawl_value_get(was, "signers"), *approvers = pawl_value_get(was, "approvers"), *out;
+    const pawl_value *now = file != NULL ? pawl_value_get(file->permissions, "approvers") : NULL;
+    pawl_code rc = PAWL_OK;
+
+    g->keeps = had == NULL || pawl_value_bool(pawl_value_get(was, "keeps_signers"));
+    out = g->keeps && had != NULL ? had : value_pack(g->mem, NULL, "{}");
+    if (g->keeps && approvers != NULL && (now == NULL || !pawl_value_equal(approvers, now)))
+        return fail(err, PAWL_INVALID,
+                    "%s: its `permissions` have other approvers than the run, and a run keeps its approvers: begin another run for this file",
+                    file != NULL ? file->path : "its file");
+    for (const file_signer *one = file != NULL ? file->signers : NULL; one != NULL && rc == PAWL_OK; one = one->next)
+        rc = signer_gather(g, one, had, &out, err);
+    if (rc != PAWL_OK || out == NULL)
+        return rc != PAWL_OK ? rc : fail(err, PAWL_NOMEM, "no memory for the approvers");
+    if (pawl_value_size(out) == 0)
+        return PAWL_OK;
     g->signers = out;
-    g->approvers = pawl_value_get(file->permissions, "approvers");
+    g->approvers = now;
     g->any = true;
-    return out != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "no memory for the approvers");
+    return PAWL_OK;
 }
 
 const pawl_value *settings_policy(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err)

@@ -5,6 +5,7 @@
 #include "kernel/events.h"
 #include "kernel/journal/codec.h"
 #include "kernel/machine.h"
+#include "kernel/rights.h"
 #include "kernel/signed.h"
 #include "kernel/visit.h"
 
@@ -604,6 +605,8 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
         return PAWL_IGNORED;        /* a run that is being canceled or compensated starts nothing new */
     if (reopens && st->undone > 0)
         return refuse(s, err, "what it did was undone: begin another run, or a fork of it");
+    if (!rights_keep_signers(s->st, s->ev->kind == PAWL_EV_UPDATE || s->ev->kind == PAWL_EV_INPUT ? s->value : s->update))
+        return refuse(s, err, SIGNERS_OTHER);
     if (s->ev->kind == PAWL_EV_CANCEL && st->unwind != 0 && !state_canceling(st))
         return PAWL_IGNORED;        /* the run ends when its inverses have run, with or without a cancel */
     switch (s->ev->kind) {

@@ -9,6 +9,7 @@
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
 #include "kernel/references.h"
+#include "kernel/rights.h"
 #include "kernel/signed.h"
 #include "kernel/task_index.h"
 
@@ -44,6 +45,12 @@ static pawl_code fold_naming(const pawl_state *st, const item *it, pawl_err *err
     return PAWL_OK;
 }
 
+/* A stored update that take_event() would have refused: somebody else has written it. */
+static pawl_code settings_check(pawl_state *st, const item *it, const pawl_value *update, pawl_err *err)
+{
+    return st->t->mode != TXN_APPLY || rights_keep_signers(st, update) ? PAWL_OK : corrupt(err, it, SIGNERS_OTHER);
+}
+
 static pawl_code fold_update(pawl_state *st, const item *it, pawl_err *err)
 {
     const pawl_value *v = it->value;
@@ -51,6 +58,8 @@ static pawl_code fold_update(pawl_state *st, const item *it, pawl_err *err)
 
     if (pawl_value_get(v, SNAPSHOT_MEMBER) != NULL)
         return fold_naming(st, it, err);
+    if ((rc = settings_check(st, it, v, err)) != PAWL_OK)
+        return rc;
     rc = budget_update(st, &v, err);
     if (rc != PAWL_OK || (v != it->value && pawl_value_size(v) == 0))
         return rc;
@@ -394,7 +403,7 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         return corrupt(err, it, "nothing of that id is open");
     if (c->at != CALL_IN_DOUBT && (c->kind == CALL_ASK) != (it->kind == ITEM_ANSWER))
         return corrupt(err, it, "a command ends in a receipt, a wait in an answer");
-    if ((rc = signed_fold_check(st, c, it, err)) != PAWL_OK)
+    if ((rc = signed_fold_check(st, c, it, err)) != PAWL_OK || (rc = settings_check(st, it, update, err)) != PAWL_OK)
         return rc;
     if (it->at > st->record_ms)
         st->record_ms = it->at;
@@ -628,6 +637,8 @@ static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
 
     if (st->status != PAWL_FAILED)
         return corrupt(err, it, "only a failed run is opened again");
+    if ((rc = settings_check(st, it, update, err)) != PAWL_OK)
+        return rc;
     if ((rc = budget_update(st, &update, err)) != PAWL_OK)
         return rc;
     if (!TOUCH(st, st))
@@ -653,7 +664,9 @@ static APART pawl_code rest_fold(pawl_state *st, pawl_entry *e, item *it, pawl_e
         e->in = it->value;
     switch ((item_kind)it->kind) {
     case ITEM_START:   return fold_start(st, e, it, err);
-    case ITEM_INPUT:   return put_writes(st, &st->root, it->value, false, err);
+    case ITEM_INPUT:
+        rc = settings_check(st, it, it->value, err);
+        return rc == PAWL_OK ? put_writes(st, &st->root, it->value, false, err) : rc;
     case ITEM_UPDATE:  return fold_update(st, it, err);
     case ITEM_ADOPT:   return fold_adopt(st, it, err);
     case ITEM_REOPEN:  return fold_reopen(st, it, err);

@@ -54,3 +54,31 @@ mode_rank run_mode(pawl_state *st, bool coming)
     mode = mode != RANK_NONE ? mode : RANK_DEFAULT;
     return mode < most ? mode : most;
 }
+
+/* ---- approvers ------------------------------------------------------------------------------------------- */
+
+static bool signers_kept(const pawl_value *now, const pawl_value *next)
+{
+    const pawl_value *approvers = pawl_value_get(now, "approvers"), *signers = pawl_value_get(next, "signers"), *name, *key;
+    pawl_iter it = pawl_iter_of(pawl_value_get(now, "signers"));
+
+    if (!pawl_value_bool(pawl_value_get(next, "keeps_signers")) || (approvers != NULL && !pawl_value_equal(approvers, pawl_value_get(next, "approvers"))))
+        return false;
+    while ((key = pawl_iter_next(&it, &name)) != NULL)
+        if (!pawl_value_equal(key, pawl_value_get(signers, pawl_value_string(name))))
+            return false;
+    return true;
+}
+
+bool rights_keep_signers(pawl_state *st, const pawl_value *update)
+{
+    const pawl_value *rules = pawl_value_get(update, "@policy"), *law = pawl_value_get(update, "@law"), *now;
+
+    if (rules == NULL && law == NULL)
+        return true;
+    if ((now = pawl_state_coming(st, "@policy")) == NULL)
+        now = own_value(st, "@policy");
+    if (!pawl_value_bool(pawl_value_get(now, "keeps_signers")))
+        return true;            /* nobody signs, or an older run */
+    return (rules == NULL || signers_kept(now, rules)) && (law == NULL || signers_kept(now, pawl_value_get(law, "policy")));
+}

@@ -14,4 +14,9 @@ const char *rank_title(mode_rank r);            /* "AcceptEdits": for messages o
  * the open superstep closes. The same throughout a superstep without it. */
 mode_rank run_mode(pawl_state *st, bool coming);
 
+/* Whether an update of channels leaves the approvers of the run as they are (P11): rules ("@policy", or "@law" of its parent) that keep their signers are
+ * followed only by rules that have each of their keys, and their `approvers`. A further name may be added: no gate of the file that the run has names it. */
+#define SIGNERS_OTHER "its rules name other approvers, or other keys of them, than the run began with"
+bool rights_keep_signers(pawl_state *st, const pawl_value *update);
+
 #endif

@@ -421,6 +421,125 @@ PAWL_TEST(test_P11_a_forged_entry_is_found_by_verify_and_by_each_fold)
     office_end(&o);
 }
 
+/* ---- the approvers of a run ------------------------------------------------------------------------------------------ */
+
+/* As the gate of a file: the key is that of the rules. */
+static pawl_code gate_of_rules(pawl_step *s, void *arg)
+{
+    const pawl_value *key = pawl_value_get(pawl_value_get(pawl_get(s, "@policy"), "signers"), "alice"), *answer;
+    const pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .prompt = pawl_pack(s, "s", "Deploy?"), .about = pawl_pack(s, "{s:s,s:s}", "digest", "aa", "policy", "bb"),
+                              .approvers = pawl_pack(s, "{s:[{s:v,s:s}],s:i}", "keys", "key", key, "name", "alice", "need", (int64_t)1) };
+    pawl_code rc = pawl_ask_with(s, &q, &answer);
+
+    (void)arg;
+    return rc != PAWL_OK ? rc : pawl_call(s, "deploy", pawl_pack(s, "{s:s}", "to", "production"), NULL);
+}
+
+static pawl_code ready(pawl_step *s, void *arg)
+{
+    const pawl_value *answer;
+
+    (void)arg;
+    return pawl_ask_with(s, &(pawl_question){ .kind = PAWL_WAIT_QUESTION, .prompt = pawl_pack(s, "s", "Ready?") }, &answer);
+}
+
+static pawl_machine *ruled(void)
+{
+    pawl_graph *g = pawl_graph_new("ruled", 1);
+    pawl_err err = { PAWL_OK, "" };
+    pawl_machine *m;
+
+    pawl_graph_channel(g, "@policy", PAWL_LAST);
+    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_node(g, "ready", ready, NULL);
+    pawl_graph_node(g, "go", gate_of_rules, NULL);
+    pawl_graph_chain(g, PAWL_START, "ready", "go", PAWL_END, NULL);
+    if ((m = pawl_graph_compile(g, &err)) == NULL)
+        CHECK_FAIL("%s", err.text);
+    return m;
+}
+
+static void ruled_open(office *o)
+{
+    *o = (office){ .step = pawl_step_new(NULL) };
+    town_begin(&o->t, ruled(), file_store());
+    town_acts(&o->t, "deploy", PAWL_ONCE);
+    o->t.replies[0] = "true";
+}
+
+/* Its value is lent until the next call. */
+static const char *rules(const char *signers, const char *more)
+{
+    static char text[1024];
+
+    snprintf(text, sizeof text, "{\"@policy\":{\"keeps_signers\":true,\"signers\":{%s}%s}}", signers, more);
+    return text;
+}
+
+static pawl_code update(office *o, const char *value)
+{
+    o->t.err = (pawl_err){ PAWL_OK, "" };
+    return pawl_event_send(o->t.e, "deploy-1", &(pawl_event){ .kind = PAWL_EV_UPDATE, .by = "someone", .value = value }, &o->t.err);
+}
+
+static void ruled_begin(office *o, char alice[100])
+{
+    people(1);
+    path_new("signers");
+    ruled_open(o);
+    snprintf(alice, 100, "\"alice\":\"%s\"", keys[ALICE]);
+    CHECK_INT(town_run(&o->t, "deploy-1", rules(alice, ",\"approvers\":{\"need\":1,\"of\":[\"alice\"]}")), PAWL_INTERRUPTED);
+}
+
+PAWL_TEST(test_P11_a_run_keeps_the_approvers_that_it_began_with)
+{
+    char alice[100], other[100], both[200];
+    office o;
+
+    ruled_begin(&o, alice);
+    snprintf(other, sizeof other, "\"alice\":\"%s\"", keys[MALLORY]);
+    snprintf(both, sizeof both, "%s,\"bob\":\"%s\"", alice, keys[BOB]);
+    CHECK_INT(update(&o, rules(other, ",\"approvers\":{\"need\":1,\"of\":[\"alice\"]}")), PAWL_INVALID);
+    CHECK(strstr(o.t.err.text, "deploy-1") != NULL && strstr(o.t.err.text, "other approvers") != NULL);
+    CHECK_INT(update(&o, rules("", ",\"approvers\":{\"need\":1,\"of\":[\"alice\"]}")), PAWL_INVALID);
+    CHECK_INT(update(&o, rules(alice, "")), PAWL_INVALID);
+    CHECK_INT(update(&o, rules(both, ",\"approvers\":{\"need\":1,\"of\":[\"bob\"]}")), PAWL_INVALID);
+    CHECK_INT(update(&o, "{\"@policy\":{}}"), PAWL_INVALID);
+    CHECK_INT(update(&o, "{\"@policy\":null}"), PAWL_INVALID);
+    CHECK(update(&o, rules(both, ",\"approvers\":{\"need\":1,\"of\":[\"alice\"]},\"deny\":[]")) >= 0);
+    CHECK_INT(give(&o, "deploy-1", "1", rules(alice, "")), PAWL_INVALID);       /* with an answer */
+    CHECK_INT(give(&o, "deploy-1", "1", NULL), PAWL_INTERRUPTED);
+    CHECK_INT(update(&o, rules(alice, ",\"approvers\":{\"need\":1,\"of\":[\"alice\"]}")), PAWL_INVALID);       /* bob is one now */
+    CHECK_INT(give(&o, "deploy-1", by(&o, "deploy-1", MALLORY, "true", NULL), NULL), PAWL_DENIED);
+    CHECK_INT(give(&o, "deploy-1", by(&o, "deploy-1", ALICE, "true", NULL), NULL), PAWL_HALTED);
+    town_log(&o.t, "2.go.1.1 {\"to\":\"production\"}; ");
+    verified(&o);
+    office_end(&o);
+}
+
+/* Who can write the store has the next gate ask for another key: no entry has the digest of this record yet. */
+PAWL_TEST(test_P11_rules_that_name_other_keys_are_found_and_nothing_is_done_by_them)
+{
+    char alice[100], text[400];
+    pawl_verdict v;
+    pawl_err err = { PAWL_OK, "" };
+    office o;
+
+    ruled_begin(&o, alice);
+    CHECK(update(&o, rules(alice, ",\"approvers\":{\"need\":1,\"of\":[\"alice\"]},\"deny\":[]")) >= 0);
+    office_close(&o);
+    snprintf(text, sizeof text, "UPDATE entries SET body=CAST(replace(CAST(body AS TEXT),'%s','%s') AS BLOB) WHERE seq IS NULL", keys[ALICE], keys[MALLORY]);
+    sql(text);
+    ruled_open(&o);
+    CHECK_INT(give(&o, "deploy-1", "1", NULL), PAWL_CORRUPT);
+    CHECK(strstr(o.t.err.text, "deploy-1: entry 2") != NULL && strstr(o.t.err.text, "other approvers") != NULL);
+    CHECK_INT(pawl_history_verify(pawl_engine_store(o.t.e), pawl_engine_machine(o.t.e), "deploy-1", &v, &err), PAWL_CORRUPT);
+    CHECK(v.seq == 2 && strstr(err.text, "other approvers") != NULL);
+    CHECK_INT(pawl_work(o.t.e, 0, &o.t.err), PAWL_OK);
+    town_log(&o.t, "");
+    office_end(&o);
+}
+
 /* ---- before a command leaves ---------------------------------------------------------------------------------------- */
 
 static const char *distrusted;

@@ -192,15 +192,20 @@ pawl_code run_read_entry(cached_run *r, uint64_t seq, pawl_bytes *entry, pawl_by
 static pawl_code lines_apply(pawl_engine *e, cached_run *r, const buf *lines, pawl_err *err)
 {
     const char *at = lines->data, *end = lines->size > 0 ? at + lines->size : at;
+    pawl_err why = { PAWL_OK, "" };
     pawl_code rc = PAWL_OK;
 
     while (rc == PAWL_OK && at < end) {
         const char *nl = memchr(at, '\n', (size_t)(end - at));
         pawl_entry *entry;
 
-        rc = pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, e->look, &entry, err);
+        rc = pawl_entry_read((pawl_bytes){ at, (size_t)(nl - at) }, e->look, &entry, &why);
         if (rc == PAWL_OK)
-            rc = pawl_apply(r->st, entry, err);
+            rc = pawl_apply(r->st, entry, &why);
+        if (rc == PAWL_CORRUPT)
+            fail(err, rc, "%s: entry %llu: %s", r->id, (unsigned long long)pawl_state_seq(r->st) + 1, why.text);
+        else if (rc != PAWL_OK)
+            fail(err, rc, "%s", why.text);
         r->records = *at == '[' ? r->records + 1 : 0;
         at = nl + 1;
     }
