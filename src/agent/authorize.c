@@ -165,12 +165,13 @@ static bool gate_waits(turn *t, uint32_t k)
     return o.open;
 }
 
-/* Each input of a call is checked here once: the model's when it is proposed, and the one that hooks or people made of it when it is approved. */
+/* Each input of a call is checked here once: the model's when it is proposed, and the one that hooks or people made of it when it is approved.
+ * `pattern` is checked by the handler, because older versions left it out (K5). */
 static bool input_fits(turn *t, uint32_t k, const pawl_value *input, pawl_err *err)
 {
     const pawl_agent_tool *tool = t->calls[k].tool;
 
-    return tool == &tool_gone || schema_check(t->def->schemas[tool - t->def->a.tools], input, "the input", err) == PAWL_OK;
+    return tool == &tool_gone || schema_check_loose(t->def->schemas[tool - t->def->a.tools], input, "the input", err) == PAWL_OK;
 }
 
 static bool edited_input_invalid(turn *t, uint32_t k, const pawl_value *input)

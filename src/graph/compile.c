@@ -471,7 +471,8 @@ static pawl_machine *compile_machine(const compiling *c)
     m = &gm->m;
     *m = (pawl_machine){ .ops = &graph_ops, .alloc = g->alloc, .name = g->name, .version = g->version, .channels = c->channels,
                          .nchannels = (uint32_t)c->nchannels, .effects = c->effects, .neffects = (uint32_t)c->neffects,
-                         .no_progress = g->no_progress, .turns = g->turns != NULL, .modes = g->modes };
+                         .no_progress = g->no_progress, .turns = g->turns != NULL, .modes = g->modes,
+                         .patterns = g->patterns };
     for (uint32_t i = 0; i < m->neffects; i++)
         m->shows_undo = m->shows_undo || (g->shows_undo && m->effects[i].limits.inverse != NULL);
     gm->g = g;

@@ -116,6 +116,7 @@ struct pawl_graph {
     const char *source;         /* digest of the source of its nodes; NULL: not given */
     uint32_t max_steps, max_concurrency, max_calls, max_tasks;
     uint32_t no_progress;       /* 0: off */
+    bool patterns;              /* answers are checked by `pattern` of their schema */
     bool shows_undo;            /* its gates show the inverse of a command, and an approval is of it, too */
     bool modes, mode_denies;    /* it goes by the mode of its run; a node that requires more is denied, and not asked for. Set for subgraphs by compile */
     bool plain;                 /* no joins, no deferred nodes, no interrupts after a node, no channel with a user's function */
@@ -140,6 +141,7 @@ struct pawl_report {
 /* build.c */
 machine_channel *graph_channel(const pawl_graph *g, const char *name);   /* NULL: the graph declares no channel of that name */
 void graph_shows_undo(pawl_graph *g);            /* its gates show the inverse of a command (P10): files do */
+void graph_patterns(pawl_graph *g);              /* answers are checked by `pattern` of their schema: files do */
 gnode *node_find(const pawl_graph *g, const char *name);
 int node_index(const pawl_graph *g, const char *name);
 /* The node of a task; NULL: this machine has no node of that name. */

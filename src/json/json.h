@@ -155,9 +155,11 @@ static inline bool scan_next(scan *s) { return s->at[-1] == '[' || s->at[-1] == 
 /* ---- schema.c: JSON Schema, the keywords of X3 ------------------------------------------------ */
 
 /* PAWL_OK, or PAWL_INVALID with `what`, the place in it and what is expected. Keywords: type, enum, const, properties, required, additionalProperties,
- * items, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems, maxItems, uniqueItems, anyOf, oneOf, allOf,
+ * items, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern, minItems, maxItems, uniqueItems, anyOf, oneOf, allOf,
  * not, $ref into #/$defs or #/definitions; other keywords are ignored here. `schema` true accepts everything, false nothing. */
 pawl_code schema_check(const pawl_value *schema, const pawl_value *v, const char *what, pawl_err *err);
+/* The same without `pattern`: for what old journals took although a pattern does not match (K5). */
+pawl_code schema_check_loose(const pawl_value *schema, const pawl_value *v, const char *what, pawl_err *err);
 /* Whether every keyword is one of these (or an annotation: title, description, default, examples, $schema, $id, $comment, format, $defs, definitions)
  * and well formed: for our own files. */
 pawl_code schema_known(const pawl_value *schema, const char *what, pawl_err *err);

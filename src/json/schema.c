@@ -5,8 +5,8 @@
  * taken in the order of the table, not of the text, so that the refusal is the same when
  * both have been through canonical JSON. */
 #include "json/inner.h"
+#include "json/schema_parts.h"
 
-#include <stdlib.h>
 
 enum {
     SCHEMA_STEPS_MAX = 1 << 24, /* of one call: schemas applied, members searched, values compared */
@@ -26,19 +26,19 @@ typedef enum schema_form {
     SCHEMA_NUMBER,
     SCHEMA_POSITIVE,
     SCHEMA_COUNT,
+    SCHEMA_PATTERN,
     SCHEMA_ONE,
     SCHEMA_SOME,
     SCHEMA_MAP,
     SCHEMA_REF
 } schema_form;
 
-enum { SCHEMA_LESS = 1, SCHEMA_SAME = 2, SCHEMA_MORE = 4 }; /* results of comparing with a bound */
-
 typedef struct schema_run {
     const pawl_value *root; /* the document for $ref */
     const char *what;
     pawl_err *err;
     size_t steps;
+    bool patterns;    /* `pattern` restricts */
     unsigned mute;    /* inside anyOf, oneOf, not: a mismatch is not the final result */
     pawl_code broken; /* an error of the schema, or a limit: nothing matches any more */
 } schema_run;
@@ -66,7 +66,7 @@ struct schema_keyword {
 };
 
 static schema_check_fn schema_check_type, schema_check_value, schema_check_number, schema_check_size,
-    schema_check_required, schema_check_members, schema_check_items, schema_check_unique, schema_check_all,
+    schema_check_pattern, schema_check_required, schema_check_members, schema_check_items, schema_check_unique, schema_check_all,
     schema_check_some, schema_check_not;
 
 static const schema_keyword schema_keywords[] = {
@@ -80,6 +80,7 @@ static const schema_keyword schema_keywords[] = {
     { "multipleOf", SCHEMA_POSITIVE, schema_check_number, 0, 0, "a multiple of" },
     { "minLength", SCHEMA_COUNT, schema_check_size, PAWL_TYPE_STRING, SCHEMA_SAME | SCHEMA_MORE, "at least" },
     { "maxLength", SCHEMA_COUNT, schema_check_size, PAWL_TYPE_STRING, SCHEMA_LESS | SCHEMA_SAME, "at most" },
+    { "pattern", SCHEMA_PATTERN, schema_check_pattern, PAWL_TYPE_STRING, 0, NULL },
     { "minItems", SCHEMA_COUNT, schema_check_size, PAWL_TYPE_ARRAY, SCHEMA_SAME | SCHEMA_MORE, "at least" },
     { "maxItems", SCHEMA_COUNT, schema_check_size, PAWL_TYPE_ARRAY, SCHEMA_LESS | SCHEMA_SAME, "at most" },
     { "required", SCHEMA_NAMES, schema_check_required, 0, 0, NULL },
@@ -118,9 +119,9 @@ static bool schema_walk(schema_run *run, const schema_frame *f);
 
 /* ---- the two calls -------------------------------------------------------------------------- */
 
-pawl_code schema_check(const pawl_value *schema, const pawl_value *v, const char *what, pawl_err *err)
+static pawl_code schema_met(const pawl_value *schema, const pawl_value *v, bool patterns, const char *what, pawl_err *err)
 {
-    schema_run run = { schema, what, err, 0, 0, PAWL_OK };
+    schema_run run = { .root = schema, .what = what, .err = err, .patterns = patterns };
     schema_frame f = { NULL, schema, v, NULL, 0, 0, NULL };
 
     if (v == NULL)
@@ -130,9 +131,19 @@ pawl_code schema_check(const pawl_value *schema, const pawl_value *v, const char
     return run.broken != PAWL_OK ? run.broken : PAWL_INVALID;
 }
 
+pawl_code schema_check(const pawl_value *schema, const pawl_value *v, const char *what, pawl_err *err)
+{
+    return schema_met(schema, v, true, what, err);
+}
+
+pawl_code schema_check_loose(const pawl_value *schema, const pawl_value *v, const char *what, pawl_err *err)
+{
+    return schema_met(schema, v, false, what, err);
+}
+
 pawl_code schema_known(const pawl_value *schema, const char *what, pawl_err *err)
 {
-    schema_run run = { schema, what, err, 0, 0, PAWL_OK };
+    schema_run run = { .root = schema, .what = what, .err = err };
     schema_frame f = { NULL, schema, schema, NULL, 0, 0, NULL };
 
     return schema_walk(&run, &f) ? PAWL_OK : run.broken;
@@ -253,112 +264,6 @@ static const pawl_value *schema_member(schema_run *run, const schema_frame *f, c
     return pawl_value_get(object, key);
 }
 
-/* ---- numbers, exactly ----------------------------------------------------------------------- */
-
-static const double schema_whole_most = 18446744073709551616.0; /* 2^64 */
-
-typedef struct schema_number { /* sign * (whole + rest); from 2^64 on all of it is in `rest` */
-    int sign;
-    uint64_t whole;
-    double rest;
-} schema_number;
-
-static bool schema_is_number(const pawl_value *v)
-{
-    return pawl_value_type(v) == PAWL_TYPE_INT || pawl_value_type(v) == PAWL_TYPE_REAL;
-}
-
-static schema_number schema_number_of(const pawl_value *v)
-{
-    double x = pawl_value_real(v);
-    schema_number n = { (x > 0) - (x < 0), pawl_value_uint(v), 0 };
-
-    if (pawl_value_type(v) == PAWL_TYPE_INT) {
-        if (n.sign < 0)
-            n.whole = 0 - (uint64_t)pawl_value_int(v);
-        return n;
-    }
-    x = x < 0 ? -x : x;
-    n.whole = x < schema_whole_most ? (uint64_t)x : UINT64_MAX;
-    n.rest = x < schema_whole_most ? x - (double)n.whole : x;
-    return n;
-}
-
-/* Compares `a` with `b`. */
-static unsigned schema_order(schema_number a, schema_number b)
-{
-    int c = a.sign - b.sign;
-
-    if (c == 0 && a.whole != b.whole)
-        c = a.whole > b.whole ? a.sign : -a.sign;
-    else if (c == 0 && a.rest != b.rest)
-        c = a.rest > b.rest ? a.sign : -a.sign;
-    return c < 0 ? SCHEMA_LESS : c > 0 ? SCHEMA_MORE : SCHEMA_SAME;
-}
-
-static bool schema_is_whole(const pawl_value *v)
-{
-    schema_number n = schema_number_of(v);
-
-    return schema_is_number(v) && (n.rest == 0 || n.rest >= 1);
-}
-
-typedef struct schema_decimal { /* digits * 10^power */
-    uint64_t digits;
-    int power;
-} schema_decimal;
-
-/* Without its sign; a real by its decimal text, so that 0.3 is 3 times 0.1. */
-static schema_decimal schema_decimal_of(const pawl_value *v)
-{
-    schema_decimal d = { schema_number_of(v).whole, 0 };
-    char text[REAL_TEXT_MAX + 1];
-    int zeros = 0;
-    bool behind = false;
-    const char *p = text;
-
-    if (pawl_value_type(v) == PAWL_TYPE_INT)
-        return d;
-    text[real_text(pawl_value_real(v), text)] = '\0';
-    d.digits = 0;
-    for (p += *p == '-'; *p != '\0' && *p != 'e'; p++) {
-        if (*p == '.') {
-            behind = true;
-            continue;
-        }
-        d.power -= behind;
-        zeros++;
-        if (*p == '0')
-            continue;
-        for (; zeros > 0; zeros--) /* at most 17 significant digits, so it fits */
-            d.digits *= 10;
-        d.digits += (uint64_t)(*p - '0');
-    }
-    d.power += zeros + (*p == 'e' ? (int)strtol(p + 1, NULL, 10) : 0);
-    return d;
-}
-
-static bool schema_is_multiple(schema_decimal a, schema_decimal of)
-{
-    int shift = a.power - of.power;
-    uint64_t rest, sum;
-
-    if (a.digits == 0)
-        return true;
-    for (; shift < 0; shift++) {
-        if (of.digits > a.digits / 10)
-            return false;
-        of.digits *= 10;
-    }
-    for (rest = a.digits % of.digits; shift > 0 && rest > 0; shift--) {
-        sum = 0;
-        for (int i = 0; i < 10; i++)
-            sum = sum >= of.digits - rest ? sum - (of.digits - rest) : sum + rest;
-        rest = sum;
-    }
-    return rest == 0;
-}
-
 /* ---- equality: as JSON Schema has it, 1 is 1.0 ------------------------------------------------ */
 
 /* Also false if run->broken. */
@@ -422,7 +327,8 @@ static const char *schema_malformed(schema_form form, const pawl_value *arg)
 
     switch (form) {
     case SCHEMA_ANY: return NULL;
-    case SCHEMA_TEXT: return pawl_value_string(arg) != NULL ? NULL : "a string";
+    case SCHEMA_TEXT:
+    case SCHEMA_PATTERN: return pawl_value_string(arg) != NULL ? NULL : "a string";
     case SCHEMA_FLAG: return pawl_value_type(arg) == PAWL_TYPE_BOOL ? NULL : "a boolean";
     case SCHEMA_LIST: return array ? NULL : "an array";
     case SCHEMA_NAMES: return schema_all_words(arg, false) ? NULL : "an array of names";
@@ -507,6 +413,8 @@ static bool schema_walk_keyword(schema_run *run, const schema_frame *up, const c
         return schema_unknown(run, up, name);
     if (due != NULL)
         return schema_refuse(run, &f, PAWL_INVALID, "%s is due, not %s", due, schema_show(run, &t, arg));
+    if (k->form == SCHEMA_PATTERN && (due = schema_pattern_error(arg)) != NULL)
+        return schema_refuse(run, &f, PAWL_INVALID, "%s is no pattern that is read here: %s", schema_show(run, &t, arg), due);
     if (k->form == SCHEMA_REF)
         return schema_walk_ref(run, &f, arg);
     if (k->form == SCHEMA_ONE)
@@ -678,6 +586,20 @@ static bool schema_check_size(schema_run *run, const schema_frame *f, const pawl
         return true;
     return schema_refuse(run, f, PAWL_OK, "%s: %s %s are due, not %zu", text ? "characters" : "items",
                          f->keyword->words, schema_show(run, &t, arg), size);
+}
+
+static bool schema_check_pattern(schema_run *run, const schema_frame *f, const pawl_value *arg)
+{
+    size_t steps = 0;
+    bool found;
+    schema_text t;
+
+    if (!run->patterns || pawl_value_type(f->value) != f->keyword->on)
+        return true;
+    found = schema_pattern_found(arg, f->value, (SCHEMA_STEPS_MAX - run->steps) * SCHEMA_STEP, &steps);
+    if (!schema_spend(run, f, steps / SCHEMA_STEP))
+        return false;
+    return found || schema_refuse(run, f, PAWL_OK, "a match of the pattern %s is due", schema_show(run, &t, arg));
 }
 
 static bool schema_check_required(schema_run *run, const schema_frame *f, const pawl_value *arg)

@@ -297,7 +297,7 @@ static pawl_code answer_check(pawl_step *s, const call *c, const pawl_value *v, 
 
     if (v == NULL)
         return refuse(s, err, "an answer needs a value (null is one)");
-    if (schema != NULL && schema_check(schema, v, "the answer", &why) != PAWL_OK)
+    if (schema != NULL && (s->m->patterns ? schema_check : schema_check_loose)(schema, v, "the answer", &why) != PAWL_OK)
         return fail(err, why.code, "%s", why.text);
     if (options != NULL && !value_one_of(options, v))
         return refuse(s, err, "the answer is none of the options");

@@ -2,6 +2,7 @@
  *
  * Called inside a visit (visit.h) or for an inverse, on the thread that owns the step. The bytes are canonical, because a later pass of
  * the node must give the same bytes. */
+#include "kernel/machine.h"
 #include "kernel/references.h"
 #include "kernel/spec.h"
 #include "kernel/visit.h"
@@ -240,7 +241,7 @@ static bool default_fits(pawl_step *s, const pawl_question *q)
 
     if (s->v == NULL || q->otherwise == NULL)
         return true;
-    if (q->schema != NULL && schema_check(q->schema, q->otherwise, "the default", &why) != PAWL_OK)
+    if (q->schema != NULL && (s->m->patterns ? schema_check : schema_check_loose)(q->schema, q->otherwise, "the default", &why) != PAWL_OK)
         visit_wrong(s, why.code, "%s", why.text);
     else if (q->options != NULL && !value_one_of(q->options, q->otherwise))
         visit_wrong(s, PAWL_INVALID, "the default is none of the options");

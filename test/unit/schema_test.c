@@ -182,6 +182,67 @@ PAWL_TEST(test_strings_and_arrays)
     CHECK_ROWS(rows);
 }
 
+PAWL_TEST(test_X3_a_pattern_matches_a_part_of_a_string)
+{
+    static const row rows[] = {
+        { "{\"pattern\":\"b+\"}", "\"abbc\"", NULL },
+        { "{\"pattern\":\"^[A-Z]{2}-[0-9]{1,4}$\"}", "\"AB-1234\"", NULL },
+        { "{\"pattern\":\"^[A-Z]{2}-[0-9]{1,4}$\"}", "\"AB-12345\"", "it: a match of the pattern \"^[A-Z]{2}-[0-9]{1,4}$\" is due" },
+        { "{\"pattern\":\"^a\"}", "7", NULL },
+        { "{\"pattern\":\"^$\"}", "\"\"", NULL },
+        { "{\"pattern\":\"a\"}", "\"\"", "it: a match of the pattern \"a\" is due" },
+        { "{\"pattern\":\"^.{3}$\"}", "\"\u00e4\u20ac\U0001f600\"", NULL },
+        { "{\"pattern\":\"^.{3}$\"}", "\"\u00e4\u20ac\"", "it: a match of the pattern \"^.{3}$\" is due" },
+        { "{\"pattern\":\"^[^a]{2}$\"}", "\"\u00e4\u20ac\"", NULL },
+        { "{\"pattern\":\"^\\\\W$\"}", "\"\u20ac\"", NULL },
+        { "{\"pattern\":\"^(\u00e4|b)+$\"}", "\"\u00e4b\u00e4\"", NULL },
+        { "{\"pattern\":\"^a.b$\"}", "\"a\\u0000b\"", NULL },
+        { "{\"pattern\":\"^a$\"}", "\"a\\u0000\"", "it: a match of the pattern \"^a$\" is due" },
+        { "{\"not\":{\"pattern\":\"x\"}}", "\"axb\"", "it: this is what is not allowed" },
+        /* of a schema from outside: what is not read here is passed on */
+        { "{\"pattern\":\"(?=a)b\"}", "\"c\"", NULL },
+    };
+
+    CHECK_ROWS(rows);
+    CHECK_INT(schema_check_loose(parsed("{\"pattern\":\"a\"}"), parsed("\"b\""), "it", NULL), PAWL_OK);
+}
+
+/* The match is linear in the text: what takes other machines for ever is decided, and what is too much is refused before it is tried. */
+PAWL_TEST(test_X2_a_hostile_pattern_ends)
+{
+    static const char *const patterns[] = { "^(a+)+$", "^(a|a)*$", "(a|b)*a(a|b){40}[cd]", "^(.*)*$", "(x+x+)+y", "^(([ab]{1,3}){1,9}){1,9}$" };
+    char *text = malloc(70003);
+
+    CHECK(text != NULL);
+    memset(text, 'a', 70002);
+    text[0] = '"', text[70000] = '!', text[70001] = '"', text[70002] = '\0';
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        char schema[100];
+        pawl_code code;
+
+        snprintf(schema, sizeof schema, "{\"pattern\":\"%s\"}", patterns[i]);
+        checked(parsed(schema), parsed(text), &code);
+        CHECK(code == (strcmp(patterns[i], "^(.*)*$") == 0 ? PAWL_OK : PAWL_INVALID));
+    }
+    free(text);
+}
+
+PAWL_TEST(test_X2_a_pattern_that_costs_too_much_is_refused_before_it_is_tried)
+{
+    const size_t size = 1 << 20;
+    char *text = malloc(size + 3);
+    pawl_code code;
+
+    CHECK(text != NULL);
+    memset(text, 'a', size + 2);
+    text[0] = text[size + 1] = '"', text[size + 2] = '\0';
+    CHECK_STR(checked(parsed("{\"pattern\":\"^a{20}$\"}"), parsed(text), &code), "it: a match of the pattern \"^a{20}$\" is due");
+    CHECK_INT(code, PAWL_INVALID);
+    CHECK_STR(checked(parsed("{\"pattern\":\"^.{0,300}$\"}"), parsed(text), &code), "it: the schema takes more than 16777216 steps");
+    CHECK_INT(code, PAWL_LIMIT);
+    free(text);
+}
+
 PAWL_TEST(test_objects)
 {
     static const row rows[] = {
@@ -434,10 +495,17 @@ PAWL_TEST(test_our_own_schemas_have_no_unknown_keyword)
           NULL },
         { TREE, NULL },
         { "{\"const\":{\"patern\":1},\"default\":{\"x\":1},\"enum\":[{\"y\":1}]}", NULL },
-        { "{\"patern\":\"a\"}", "it: no keyword \"patern\"" },
+        { "{\"patern\":\"a\"}", "it: no keyword \"patern\" (did you mean \"pattern\"?)" },
         { "{\"minimun\":1}", "it: no keyword \"minimun\" (did you mean \"minimum\"?)" },
-        { "{\"properties\":{\"a\":{\"items\":{\"pattern\":\"x\"}}}}",
-          "it: /properties/a/items: no keyword \"pattern\"" },
+        { "{\"properties\":{\"a\":{\"items\":{\"pattern\":\"^[a-z]{2,3}$\"}}}}", NULL },
+        { "{\"properties\":{\"a\":{\"items\":{\"patterns\":\"x\"}}}}",
+          "it: /properties/a/items: no keyword \"patterns\" (did you mean \"pattern\"?)" },
+        { "{\"pattern\":1}", "it: /pattern: a string is due, not 1" },
+        { "{\"pattern\":\"(a\"}", "it: /pattern: \"(a\" is no pattern that is read here: a ( has no )" },
+        { "{\"pattern\":\"(?=a)\"}",
+          "it: /pattern: \"(?=a)\" is no pattern that is read here: (?...) is not read here, but for (?:...)" },
+        { "{\"pattern\":\"(a)\\\\1\"}",
+          "it: /pattern: \"(a)\\\\1\" is no pattern that is read here: it has an escape that is not read here" },
         { "{\"$defs\":{\"a\":{\"x\":1}}}", "it: /$defs/a: no keyword \"x\"" },
         { "{\"anyOf\":[true,{\"x\":1}]}", "it: /anyOf/1: no keyword \"x\"" },
         { "{\"additionalProperties\":{\"x\":1}}", "it: /additionalProperties: no keyword \"x\"" },

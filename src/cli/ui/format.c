@@ -270,6 +270,8 @@ void words_schema(buf *out, const pawl_value *schema)
         number_words(out, schema, *type == 'i' ? "a whole number" : "a number");
     } else if (strcmp(type, "string") == 0) {
         counted_words(out, "a text", pawl_value_get(schema, "minLength"), pawl_value_get(schema, "maxLength"), "characters");
+        if (pawl_value_string(pawl_value_get(schema, "pattern")) != NULL)
+            buf_fmt(out, " that matches %s", pawl_value_string(pawl_value_get(schema, "pattern")));
     } else if (strcmp(type, "array") == 0) {
         counted_words(out, "a list, as JSON,", pawl_value_get(schema, "minItems"), pawl_value_get(schema, "maxItems"), "elements");
         if (out->size > 0 && out->data[out->size - 1] == ',')

@@ -229,6 +229,7 @@ static pawl_graph *build_graph(agent_file *a)
         pawl_graph_max_concurrency(g, a->max_concurrency);
     pawl_graph_no_progress(g, a->no_progress);
     graph_shows_undo(g);
+    graph_patterns(g);
     return g;
 }
 
