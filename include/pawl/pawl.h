@@ -7,6 +7,7 @@
 #include "pawl/graph.h"
 #include "pawl/flow.h"
 #include "pawl/store.h"
+#include "pawl/store_simple.h"
 #include "pawl/effect.h"
 #include "pawl/llm.h"
 #include "pawl/tool.h"

@@ -1,4 +1,4 @@
-/* store_verbs.h - the interface of a store: a table of verbs, implemented in memory, with SQLite, or by a store of your own (S1-S7).
+/* store_verbs.h - the interface of a store (S1-S7): a table of verbs. A store of your own has these, or three methods (pawl/store_simple.h).
  *
  * Every verb blocks, may be repeated, and reports an error as one line in `err`. A write changes one run. Verbs that take many runs set an rc for each, return
  * PAWL_OK when each has its rc, and put the first refusal into `err`. A handle is used by one thread at a time; several handles, of several processes, may
@@ -199,7 +199,7 @@ typedef struct pawl_store_verbs {
     pawl_code (*release)(pawl_store *s, pawl_hold *all, size_t n, pawl_err *err);   /* PAWL_FENCED */
     /* Append to many runs, durable together; each has its rc: PAWL_OK; PAWL_FENCED; PAWL_CONFLICT: seq is not the newest. The newest entry again with the
      * same bytes is success. A refused append changes nothing and does not affect the others. Returns PAWL_OK when all with rc PAWL_OK are durable; else
-     * none is, and err says why. */
+     * err says why, and each run was written to or not: load it again. */
     pawl_code (*append)(pawl_store *s, pawl_append *all, size_t n, pawl_err *err);
     /* Durable together: count an attempt (E13), store when the next is due (E7), or subtract one that never began. PAWL_INVALID: before 1970. */
     pawl_code (*mark)(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err);
