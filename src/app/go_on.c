@@ -82,7 +82,7 @@ static pawl_code policy_due(const session *s, pawl_state *st, const going_on *g,
 
     if (!session_has(s, "@policy"))
         return PAWL_OK;
-    v = settings_policy_again(g->quiet ? NULL : s->caller, g->mem, s->file, cwd != NULL ? cwd : s->folder, was, err);
+    v = settings_policy_again(g->told != NULL ? g->told : s->caller, g->mem, s->file, cwd != NULL ? cwd : s->folder, was, err);
     if (err->code != PAWL_OK)
         return err->code;
     if (g->served && is_of_another(was, v))

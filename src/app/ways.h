@@ -26,7 +26,7 @@ typedef struct going_on {
     pawl_mode mode;             /* given; PAWL_MODE_NONE: it stays */
     bool drives;                /* this process will drive the run: then bypassPermissions, which is not kept, must be given again (P1) */
     bool served;                /* the run is driven for whoever began it, who may have other settings: nothing that restricts it is taken away */
-    bool quiet;                 /* what is left out of the settings is not noted */
+    const app_caller *told;     /* gets the notes about settings of which something does not count; NULL: the session's caller */
     arena *mem;                 /* NULL: that of the session */
 } going_on;
 

@@ -114,8 +114,26 @@ static pawl_code proof_admits(driver *d, pawl_state *st, bool next, pawl_err *er
     return rc;
 }
 
-/* The settings of now, as for a verb that goes on with the run (app/ways.h). Those that cannot be read park it: its rules are not known. They are noted
- * once, and not again for each run. */
+/* A note about settings is said once, and not again for each run and each machine. */
+static void note_once(void *ctx, const char *text)
+{
+    driver *d = ctx;
+    driver_board *b = d->board;
+    bool again = false;
+    hash h;
+
+    hash_of(text, strlen(text), &h);
+    pthread_mutex_lock(&b->lock);
+    for (size_t i = 0; i < b->nnoted && i < DRIVER_NOTES_MAX; i++)
+        again = again || hash_equal(&b->noted[i], &h);
+    if (!again)
+        b->noted[b->nnoted++ % DRIVER_NOTES_MAX] = h;
+    pthread_mutex_unlock(&b->lock);
+    if (!again)
+        app_note(d->s->caller, "%s", text);
+}
+
+/* The settings of now, as for a verb that goes on with the run (app/ways.h). Those that cannot be read park it: its rules are not known. */
 static pawl_code settings_now(void *ctx, pawl_state *st, const char **update, pawl_err *err)
 {
     driver *d = ctx;
@@ -124,8 +142,7 @@ static pawl_code settings_now(void *ctx, pawl_state *st, const char **update, pa
 
     arena_reset(&d->settings);
     buf_reset(&d->update);
-    rc = session_go_on(d->s, st, &(going_on){ .served = true, .quiet = d->settings_noted, .mem = &d->settings }, &all, err);
-    d->settings_noted = true;
+    rc = session_go_on(d->s, st, &(going_on){ .served = true, .told = &d->told, .mem = &d->settings }, &all, err);
     if (rc != PAWL_OK || all == NULL)
         return rc == PAWL_OK || rc == PAWL_NOMEM ? rc : PAWL_DENIED;
     canon(&d->update, all);
@@ -237,6 +254,7 @@ driver *driver_new(driver_board *b, session *s)
     }
     d->board = b;
     d->s = s;
+    d->told = (app_caller){ .note = note_once, .ctx = d };
     d->used_ms = steady_ms();
     sm_begin(&driver_table, &d->state, DRIVER_IDLE, d);
     session_watch(s, stored, d);

@@ -20,6 +20,8 @@ typedef enum driver_state {
     DRIVER_STATES
 } driver_state;
 
+enum { DRIVER_NOTES_MAX = 256 };
+
 /* Of the worker, for all of its drivers. */
 typedef struct driver_board {
     pthread_mutex_t lock;       /* over the states of all drivers */
@@ -28,6 +30,8 @@ typedef struct driver_board {
     bool once, bypass, proven;  /* the options of the worker */
     const char *store_name;
     atomic_ulong stored;        /* journal lines that drivers have stored */
+    hash noted[DRIVER_NOTES_MAX];       /* notes about settings that were said, a ring; under the lock */
+    size_t nnoted;
 } driver_board;
 
 typedef struct driver {
@@ -45,7 +49,7 @@ typedef struct driver {
     size_t nparked;
     arena settings;             /* of the last run that was claimed: what it took from the settings of now, and its text */
     buf update;
-    bool settings_noted;
+    app_caller told;            /* gets the notes about settings, and says each once for all drivers */
     uint64_t serial;            /* given by the worker: unique */
     int64_t used_ms;            /* when its thread last worked */
 } driver;

@@ -188,13 +188,14 @@ static const pawl_value *about_to_have(pawl_state *st, const pawl_value *update,
 /* Before anything drives it, as --upgrade does. `s`: of FILE. */
 static pawl_code proven_again(session *s, pawl_store *store, const char *run, pawl_err *err)
 {
+    const app_caller nobody = { .note = NULL };         /* the notes come when it goes on */
     const pawl_value *update = NULL;
     pawl_state *st = NULL;
     pawl_code rc = pawl_history_state(store, run, 0, &st, err);
 
     if (rc == PAWL_OK)
-        rc = session_go_on(s, st, &(going_on){ .mode = pawl_mode_named(cli_given(s->c, "mode")), .drives = pawl_state_next(st) != PAWL_HALTED, .quiet = true },
-                           &update, err);
+        rc = session_go_on(s, st, &(going_on){ .mode = pawl_mode_named(cli_given(s->c, "mode")), .drives = pawl_state_next(st) != PAWL_HALTED,
+                                               .told = &nobody }, &update, err);
     if (rc == PAWL_OK)
         rc = proven(s, pawl_mode_named(pawl_value_string(about_to_have(st, update, "@mode"))), about_to_have(st, update, "@policy"),
                     about_to_have(st, NULL, "@grants"), err);
