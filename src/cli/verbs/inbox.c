@@ -316,40 +316,51 @@ static const pawl_value *cut_off_command(arena *mem, pawl_store *s, const inbox_
     return about;
 }
 
-static void signed_find(arena *mem, pawl_store *s, inbox_question *it)
+static bool asks_outcome(const inbox_question *it)
 {
-    asks all;
-
-    if (asks_read(s, mem, it->run, &all, NULL) != PAWL_OK)
-        return;
-    for (size_t k = 0; k < all.n; k++)
-        if (strcmp(all.all[k].w.id, it->id) == 0)
-            it->signed_by = all.all[k].w.signed_by;
+    return pawl_value_find(it->spec, "/prompt/known") != NULL && pawl_value_get(it->spec, "about") == NULL;
 }
 
-/* Of a command that was cut off: its name and arguments are read from its run. */
-static void about_find(inbox *in, pawl_store *s)
+/* Who has signed, and of a command that was cut off its name and arguments, are read from its run. */
+static void more_find(arena *mem, pawl_store *s, inbox_question *it, const asks *all)
+{
+    const pawl_wait *w = NULL;
+    const pawl_value *about;
+
+    for (size_t k = 0; k < all->n; k++)
+        if (strcmp(all->all[k].w.id, it->id) == 0)
+            w = &all->all[k].w;
+    if (w != NULL && pawl_value_get(it->spec, "approvers") != NULL)
+        it->signed_by = w->signed_by;
+    if (!asks_outcome(it))
+        return;
+    it->unknown = true;
+    about = w != NULL && w->about != NULL ? w->about : cut_off_command(mem, s, it);
+    if (about != NULL)
+        it->spec = value_with(mem, it->spec, "about", about);
+}
+
+static int by_run(const void *a, const void *b) { return strcmp((*(inbox_question *const *)a)->run, (*(inbox_question *const *)b)->run); }
+
+/* A run is loaded once for all of its questions. */
+static void runs_read(inbox *in, pawl_store *s)
 {
     arena *mem = &in->c->mem;
+    inbox_question **due = arena_get(mem, (in->n + 1) * sizeof *due);
+    const char *run = NULL;
+    asks all = { .n = 0 };
+    size_t n = 0;
 
-    for (size_t i = 0; i < in->n && i < in->limit; i++) {
-        inbox_question *it = &in->all[i];
-        const pawl_value *about = NULL;
-        asks all;
-
-        if (pawl_value_get(it->spec, "approvers") != NULL)
-            signed_find(mem, s, it);
-        if (pawl_value_find(it->spec, "/prompt/known") == NULL || pawl_value_get(it->spec, "about") != NULL)
-            continue;
-        if (asks_read(s, mem, it->run, &all, NULL) == PAWL_OK)
-            for (size_t k = 0; k < all.n; k++)
-                if (strcmp(all.all[k].w.id, it->id) == 0)
-                    about = all.all[k].w.about;
-        it->unknown = true;
-        if (about == NULL)
-            about = cut_off_command(mem, s, it);
-        if (about != NULL)
-            it->spec = value_with(mem, it->spec, "about", about);
+    for (size_t i = 0; due != NULL && i < in->n && i < in->limit; i++)
+        if (pawl_value_get(in->all[i].spec, "approvers") != NULL || asks_outcome(&in->all[i]))
+            due[n++] = &in->all[i];
+    if (n > 1)
+        qsort(due, n, sizeof *due, by_run);
+    for (size_t i = 0; i < n; i++) {
+        if ((run == NULL || strcmp(run, due[i]->run) != 0) && asks_read(s, mem, due[i]->run, &all, NULL) != PAWL_OK)
+            all = (asks){ .n = 0 };
+        run = due[i]->run;
+        more_find(mem, s, due[i], &all);
     }
 }
 
@@ -374,7 +385,7 @@ static int inbox_run(cli_call *c)
         rc = PAWL_OK;
     if (in.n > 1)
         qsort(in.all, in.n, sizeof *in.all, by_deadline);
-    about_find(&in, s);
+    runs_read(&in, s);
     pawl_store_free(s);
     for (size_t i = 0; rc == PAWL_OK && i < in.n && i < in.limit; i++)
         if ((in.all[i].how = how_of(&in, &in.all[i])) == NULL)
