@@ -151,6 +151,19 @@ pawl_code signers_load(arena *mem, const char *name, own_key *out, pawl_err *err
 
 static int by_name(const void *a, const void *b) { return strcmp(((const own_key *)a)->name, ((const own_key *)b)->name); }
 
+/* A file that cannot be used holds up no other key. */
+static pawl_code own_load(arena *mem, const char *name, own_key *out, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    const pawl_code rc = signers_load(mem, name, out, &why);
+
+    if (rc == PAWL_NOMEM)
+        return fail(err, rc, "%s", why.text);
+    if (rc != PAWL_OK)
+        out->why = arena_text(mem, why.text);
+    return out->name == NULL || (rc != PAWL_OK && out->why == NULL) ? fail(err, PAWL_NOMEM, "no memory for your keys") : PAWL_OK;
+}
+
 pawl_code signers_own(arena *mem, own_key **all, size_t *n, pawl_err *err)
 {
     char folder[KEY_PATH_BYTES], name[NAME_BYTES + 1];
@@ -174,7 +187,7 @@ pawl_code signers_own(arena *mem, own_key **all, size_t *n, pawl_err *err)
         if (!arena_room(mem, &found, &cap, *n, sizeof **all))
             rc = fail(err, PAWL_NOMEM, "no memory for your keys");
         else
-            rc = signers_load(mem, name, (own_key *)found + (*n)++, err);
+            rc = own_load(mem, name, (own_key *)found + (*n)++, err);
     }
     if (dir != NULL)
         closedir(dir);
@@ -344,10 +357,12 @@ static pawl_code key_choose(arena *mem, const pawl_wait *w, own_key *out, const 
     own_key *all;
     size_t n = 0, fits = 0, done = 0;
     pawl_code rc = signers_own(mem, &all, &n, err);
+    const char *why = NULL;
 
     for (size_t i = 0; rc == PAWL_OK && i < n; i++) {
-        const char *name = listed_as(w, all[i].key);
+        const char *name = all[i].why == NULL ? listed_as(w, all[i].key) : NULL;
 
+        why = why != NULL ? why : all[i].why;
         if (name == NULL)
             continue;
         if (signers_has_signed(w, name)) {
@@ -362,6 +377,8 @@ static pawl_code key_choose(arena *mem, const pawl_wait *w, own_key *out, const 
         return rc;
     if (fits > 1)
         return fail(err, PAWL_INVALID, "%.120s: several of your keys can sign it: name one, --key NAME", w->id);
+    if (done == 0 && why != NULL)
+        return fail(err, PAWL_DENIED, "%s", why);
     if (done > 0)
         return fail(err, PAWL_CONFLICT, "%.120s: you have signed it already; it needs %s", w->id, approvers_text(mem, w));
     return fail(err, PAWL_DENIED, "%.120s takes only answers that are signed by %.120s, and none of your keys is theirs: they answer it, pawl approve RUN",

@@ -12,13 +12,14 @@ typedef struct own_key {
     const char *name;
     char key[PAWL_KEY_ROOM];
     uint8_t seed[PAWL_SEED_BYTES];
+    const char *why;            /* its file cannot be used, and this is why; NULL: it can */
 } own_key;
 
 /* A new key, which only this user can read; the seed comes from the system. PAWL_CONFLICT: there is one of that name. */
 pawl_code signers_new(arena *mem, const char *name, own_key *out, pawl_err *err);
 /* PAWL_GONE: there is none; PAWL_DENIED: others can read it; PAWL_CORRUPT. */
 pawl_code signers_load(arena *mem, const char *name, own_key *out, pawl_err *err);
-/* All own keys, in the order of their names. */
+/* All own keys, in the order of their names, also those whose files cannot be used. */
 pawl_code signers_own(arena *mem, own_key **all, size_t *n, pawl_err *err);
 
 /* {"distrusted":{KEY:NAME..},"trusted":{NAME:KEY..}}; without a file both are empty. NULL: see err. */

@@ -45,7 +45,8 @@ static const pawl_value *row(cli_call *c, const char *name, const char *key, con
     return value_pack(&c->mem, NULL, "{s:s,s:s,s:s,s:s}", "fingerprint", fingerprint, "is", what, "key", key, "name", name);
 }
 
-static const pawl_value *rows(cli_call *c, pawl_err *err)
+/* *code: EXIT_FAILED where the file of an own key cannot be used, which is said. */
+static const pawl_value *rows(cli_call *c, int *code, pawl_err *err)
 {
     const pawl_value *out = value_pack(&c->mem, NULL, "[]"), *known = signers_known(&c->mem, err), *one, *key;
     own_key *own;
@@ -55,7 +56,13 @@ static const pawl_value *rows(cli_call *c, pawl_err *err)
     if (known == NULL || signers_own(&c->mem, &own, &n, err) != PAWL_OK)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        out = value_push(&c->mem, out, row(c, own[i].name, own[i].key, "own"));
+        if (own[i].why == NULL)
+            out = value_push(&c->mem, out, row(c, own[i].name, own[i].key, "own"));
+    for (size_t i = 0; i < n; i++)
+        if (own[i].why != NULL) {
+            cli_note(c, "%s", own[i].why);
+            *code = EXIT_FAILED;
+        }
     it = pawl_iter_of(pawl_value_get(known, "trusted"));
     while ((one = pawl_iter_next(&it, &key)) != NULL)
         out = value_push(&c->mem, out, row(c, pawl_value_string(key), pawl_value_string(one), "trusted"));
@@ -70,7 +77,8 @@ static const pawl_value *rows(cli_call *c, pawl_err *err)
 static int key_list(cli_call *c)
 {
     pawl_err err = { PAWL_OK, "" };
-    const pawl_value *all = rows(c, &err), *one;
+    int code = EXIT_DONE;
+    const pawl_value *all = rows(c, &code, &err), *one;
     pawl_iter it = pawl_iter_of(all);
     bool put;
     buf out;
@@ -78,18 +86,18 @@ static int key_list(cli_call *c)
     if (all == NULL)
         return cli_fail(c, err.code, &err);
     if (c->json)
-        return cli_json(c, all) ? EXIT_DONE : EXIT_FAILED;
+        return cli_json(c, all) ? code : EXIT_FAILED;
     buf_init(&out, NULL);
     while ((one = pawl_iter_next(&it, NULL)) != NULL) {
         cli_cell(&out, pawl_value_string(pawl_value_get(one, "name")), 20);
         cli_cell(&out, pawl_value_string(pawl_value_get(one, "is")), 12);
         buf_fmt(&out, "%s  %s\n", pawl_value_string(pawl_value_get(one, "fingerprint")), pawl_value_string(pawl_value_get(one, "key")));
     }
-    if (out.size == 0)
+    if (out.size == 0 && code == EXIT_DONE)
         cli_note(c, "there are no keys: pawl key new makes one, pawl key trust NAME ed25519:BASE64 takes that of another person");
     put = cli_put(c, &out);
     buf_free(&out);
-    return put ? EXIT_DONE : EXIT_FAILED;
+    return put ? code : EXIT_FAILED;
 }
 
 /* ---- trust ------------------------------------------------------------------------------------------------ */
