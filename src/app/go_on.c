@@ -85,6 +85,8 @@ static pawl_code policy_due(const session *s, pawl_state *st, const going_on *g,
     v = settings_policy_again(g->told != NULL ? g->told : s->caller, g->mem, s->file, cwd != NULL ? cwd : s->folder, was, err);
     if (err->code != PAWL_OK)
         return err->code;
+    if (given_add(s, g->mem, was, &v, err) != PAWL_OK)
+        return err->code;
     if (g->served && is_of_another(was, v))
         v = restricted(g->mem, was, v);
     if (v == NULL && (was == NULL || pawl_value_type(was) == PAWL_TYPE_NULL))

@@ -346,6 +346,14 @@ unsigned session_threads(void)
 
 /* ---- binding -------------------------------------------------------------------------------------------------- */
 
+/* A hook that is a callback goes to the client that is connected; without one effect_hook refuses it. */
+static pawl_code hook_of(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const session *s = arg;
+
+    return s->client != NULL && pawl_value_find(job->args, "/hook/callback") != NULL ? s->client(job, reply, s->client_arg) : effect_hook(job, reply, NULL);
+}
+
 static pawl_code bind_file(session *s, pawl_err *err)
 {
     const pawl_budget places = { .running = session_threads() };
@@ -371,7 +379,7 @@ static pawl_code bind_file(session *s, pawl_err *err)
             rc = pawl_engine_budget(s->engine, e->name, &places, err);
     }
     if (rc == PAWL_OK && !s->hands_out)
-        rc = pawl_engine_effect(s->engine, "hook", effect_hook, NULL, PAWL_AT_LEAST_ONCE, err);
+        rc = pawl_engine_effect(s->engine, "hook", hook_of, s, PAWL_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && !s->hands_out)
         rc = pawl_engine_effect(s->engine, "links", effect_links, NULL, PAWL_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && s->file->agent == NULL)

@@ -41,6 +41,11 @@ typedef struct session {
     size_t nbuiltins;
     const pawl_value *own;      /* further channels of Pawl for a new run; NULL: none */
     const pawl_value *policy;   /* for a new run; NULL: no rules */
+    const pawl_value *given;    /* what this call gives beside the settings: "allow", "ask", "deny", "directories", "hooks" as in "@policy"; see given.c */
+    unsigned without_sources;   /* settings that may not allow anything: bits 1 the person's, 2 the project's, 4 its local ones */
+    bool gives_up_hooks;        /* hooks of an earlier client that the one here has not are given up */
+    pawl_handler_fn *client;    /* asks the client that is connected for its answer to a hook; NULL: none is */
+    void *client_arg;
     bool only_look;             /* the verb changes nothing: a run under another machine can be shown, too */
     bool upgraded;              /* a finished run was adopted: its new file is stored with the event that reopens it */
     bool took;                  /* of src/cli: the engine here took the first event of go() itself */
@@ -128,6 +133,10 @@ bool session_upgraded(session *s, const pawl_value *set, buf *out, pawl_err *err
 bool session_has(const session *s, const char *channel);       /* whether its machine has one of Pawl's own channels, such as "@mode" */
 /* Evaluate the file's `output` on the state of its run; NULL with err.code PAWL_OK: it has none. In s->mem. */
 const pawl_value *session_output(session *s, pawl_state *st, pawl_err *err);
+/* given.c: adds what the call gives, and what an earlier call gave that restricts (`was`: the "@policy" so far; NULL: it begins), to *policy. */
+pawl_code given_add(const session *s, arena *mem, const pawl_value *was, const pawl_value **policy, pawl_err *err);
+/* One more rule for s->given, in `list` ("allow", "ask", "deny"); `from` begins with two dashes: the name of an option. False: no memory. */
+bool given_rule(session *s, const char *list, const char *rule, size_t size, const char *from);
 /* reader.c: the sources of texts: the disk (FILE_BYTES_MAX), or the copy in a run. */
 pawl_code read_disk(arena *mem, const char *path, pawl_bytes *text, pawl_err *err);
 pawl_code session_read(void *ctx, arena *mem, const char *from, const char *name, const char **path, pawl_bytes *text, pawl_err *err);

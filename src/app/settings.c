@@ -463,6 +463,39 @@ const pawl_value *settings_of_file(arena *mem, const char *path, const char *fol
     return made != NULL && policy_check(made, err) == PAWL_OK ? made : NULL;
 }
 
+const pawl_value *settings_of_value(const app_caller *caller, arena *mem, const pawl_value *v, const char *from, const char *folder, pawl_mode *mode,
+                                    pawl_err *err)
+{
+    const pawl_value *none = value_pack(mem, NULL, "[]"), *said, *p, *made;
+    gathered g = { .mem = mem, .lists = { none, none, none }, .directories = none, .hooks = none };
+    claude_files *files = arena_zero(mem, sizeof *files);
+    claude_word word;
+    pawl_code rc = PAWL_OK;
+
+    if (files == NULL || pawl_value_type(v) != PAWL_TYPE_OBJECT) {
+        fail(err, files == NULL ? PAWL_NOMEM : PAWL_INVALID, "%s: settings are an object", from);
+        return NULL;
+    }
+    files->all[0] = (claude_file){ .scope = CLAUDE_USER, .path = from, .base = folder, .project = folder, .trusted = true, .v = v };
+    files->count = 1;
+    if ((said = claude_said(caller, caller, mem, files, &files->all[0], err)) == NULL || claude_decided(caller, files, &word, err) != PAWL_OK)
+        return NULL;
+    p = pawl_value_get(said, "permissions");
+    for (size_t i = 0; i < 3 && rc == PAWL_OK; i++)
+        rc = rules_gather(&g, i, pawl_value_get(p, behaviors[i]), from, folder, err);
+    if (pawl_value_get(p, "additionalDirectories") != NULL)
+        g.directories = pawl_value_get(p, "additionalDirectories");
+    hooks_gather(&g, pawl_value_get(said, "hooks"), from, folder);
+    *mode = word.mode;
+    g.unasked = word.unasked;
+    g.no_bypass = word.no_bypass != NULL;
+    if (rc == PAWL_OK && (made = policy_made(&g, folder)) != NULL && policy_check(made, err) == PAWL_OK)
+        return made;
+    if (err->code == PAWL_OK)
+        fail(err, PAWL_NOMEM, "%s: no memory", from);
+    return NULL;
+}
+
 pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err)
 {
     const char *project = settings_project(mem, folder), *paths[2] = { settings_of_project(mem, project), settings_of_person(mem) };

@@ -21,6 +21,10 @@ PAWL_MUST_USE pawl_code settings_bypass(arena *mem, const agent_file *file, cons
 /* The rules of one settings file alone, as if it were trusted. NULL: see err. */
 const pawl_value *settings_of_file(arena *mem, const char *path, const char *folder, pawl_err *err);
 
+/* The same of a value in the form of Claude Code's settings, which `from` gave; *mode: what it says, or PAWL_MODE_NONE. */
+const pawl_value *settings_of_value(const app_caller *caller, arena *mem, const pawl_value *v, const char *from, const char *folder, pawl_mode *mode,
+                                    pawl_err *err);
+
 /* The project that `folder` lies in: where .pawl is, or the folder itself. */
 const char *settings_project(arena *mem, const char *folder);
 /* The nearest folder from there upward with settings of Claude Code; NULL: none, or see err. */

@@ -20,7 +20,7 @@ typedef enum cli_exit {         /* X1 */
     EXIT_STOPPED = 130          /* by Ctrl-C; 143 by SIGTERM: the run is kept */
 } cli_exit;
 
-enum { STORE_URL_BYTES = 4096 };
+enum { STORE_URL_BYTES = 4096, CLI_SAID_BYTES = 1024 };
 
 /* ---- verbs and options: tables, from which help, completions and the man page are printed ------------ */
 /* Completions follow from these words: RUN, A and B are runs, FILE and PATH are files, VERB is a verb, "a|b" is one of these. */
@@ -55,12 +55,14 @@ typedef struct cli_verb {
     bool looks;                 /* only reads runs: a machine that differs from the run's is no error */
     int (*run)(cli_call *c);    /* NULL: not in this version, and `later` says what is missing */
     const char *later;
+    void (*refused)(cli_call *c);       /* the words of a call without a verb cannot be read, and c->said why; NULL: stderr is enough */
 } cli_verb;
 
 typedef struct cli_section { const char *title; const cli_verb *first; } cli_section;  /* a section ends at the first verb of the next one */
 typedef struct cli_program {
     const cli_verb *const *verbs;       /* in the order of the help; NULL at the end */
     const cli_section *sections;        /* ends with a title of NULL */
+    const cli_verb *bare;               /* of a call that names none and begins with one of its options, whose argument is a prompt; NULL: none */
 } cli_program;
 
 /* Options of verbs that call models. */
@@ -76,6 +78,8 @@ struct cli_call {
     size_t nargs;
     const char **given;         /* by option of the verb: its value, "" for a flag; NULL: not given */
     const char *store_url;      /* of --store, or NULL */
+    bool bare;                  /* it was called without a verb, as SDKs for agents do */
+    char *said;                 /* the last error of the call, CLI_SAID_BYTES; "": none */
     bool json;                  /* --json was given (by a verb that has it) */
     bool out_tty, err_tty;
     bool colour;                /* stdout may have colours; for stderr: err_colour. NO_COLOR and TERM=dumb are honoured */
@@ -90,6 +94,7 @@ struct cli_call {
 /* options.c: finds the verb in `program`, parses, calls it. `argv` as main has it. Returns the exit code. */
 int cli_main(const cli_program *program, int argc, char **argv);
 const char *cli_given(const cli_call *c, const char *option);  /* NULL: not given; of several values the last */
+void cli_give(cli_call *c, const char *option, const char *value);      /* as if it had been given */
 /* The `index`-th value of an option that may be given several times; NULL after the last. */
 const char *cli_given_at(const cli_call *c, const char *option, size_t index);
 /* A whole number from `least` to `most`; `otherwise` if the option was not given. False: the usage error was printed. */

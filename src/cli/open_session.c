@@ -56,6 +56,8 @@ static int load(session *s, const char *path)
         return EXIT_DONE;
     if (s->faults.count == 0)
         cli_fail(s->c, rc, &err);
+    else if (s->faults.first != NULL)
+        snprintf(s->c->said, CLI_SAID_BYTES, "%s", s->faults.first->text);
     return EXIT_USAGE;
 }
 

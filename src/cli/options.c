@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { OPTIONS_MAX = 32 };      /* options of one verb, --store and --help included */
+enum { OPTIONS_MAX = 48 };      /* options of one verb, --store and --help included */
 enum { PARSED = -1, HELP_WANTED = -2 };
 
 /* ---- what goes wrong ------------------------------------------------------------------------------ */
@@ -43,6 +43,13 @@ static char *text_of(const char *fmt, va_list args)
     return NULL;
 }
 
+/* Kept for a client that reads frames and not stderr. */
+static void keep_said(const cli_call *c, const char *text)
+{
+    if (text != NULL)
+        snprintf(c->said, CLI_SAID_BYTES, "%s", text);
+}
+
 int cli_usage(const cli_call *c, const char *fmt, ...)
 {
     va_list args;
@@ -52,6 +59,7 @@ int cli_usage(const cli_call *c, const char *fmt, ...)
     va_start(args, fmt);
     text = text_of(fmt, args);
     va_end(args);
+    keep_said(c, text);
     buf_init(&usage, NULL);
     buf_word(&usage, "; usage: ");
     help_usage(c->verb, &usage);
@@ -83,7 +91,7 @@ void cli_note(const cli_call *c, const char *fmt, ...)
 
 int cli_fail(const cli_call *c, pawl_code rc, const pawl_err *err)
 {
-    (void)c;
+    keep_said(c, err->text[0] != '\0' ? err->text : pawl_code_name(rc));
     say_line("pawl", NULL, err->text[0] != '\0' ? err->text : pawl_code_name(rc), "");
     return cli_exit_of_error(rc);
 }
@@ -157,6 +165,14 @@ const char *cli_given(const cli_call *c, const char *option)
     return c->verb->options == NULL || c->verb->options[i].name == NULL ? NULL : c->given[i];
 }
 
+void cli_give(cli_call *c, const char *option, const char *value)
+{
+    size_t i = option_index(c->verb, option);
+
+    if (c->verb->options != NULL && c->verb->options[i].name != NULL)
+        c->given[i] = value;
+}
+
 const char *cli_given_at(const cli_call *c, const char *option, size_t index)
 {
     for (size_t i = 0; i + 1 < c->nwords; i += 2)
@@ -222,6 +238,25 @@ static int no_such_option(const cli_call *c, const char *word, size_t size)
     return cli_usage(c, "no option %.*s%s%s", (int)size, word, near, near[0] == '\0' ? ": see --help" : "");
 }
 
+/* Names that other programs have for an option. */
+static const struct { const char *word, *name; } aliases[] = {
+    { "permission-mode", "mode" }, { "allowed-tools", "allowedTools" }, { "disallowed-tools", "disallowedTools" },
+};
+
+static bool names_option(const cli_option *o, const char *name, size_t size)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strlen(aliases[i].word) == size && memcmp(aliases[i].word, name, size) == 0 && strcmp(o->name, aliases[i].name) == 0)
+            return true;
+    return strlen(o->name) == size && memcmp(o->name, name, size) == 0;
+}
+
+/* `--print` of a call without a verb: its prompt may come behind other options, or from stdin. */
+static bool prints_later(const cli_call *c, const cli_option *o, int left, char **word)
+{
+    return c->bare && strcmp(o->name, "print") == 0 && (left < 2 || is_option(word[1]));
+}
+
 /* One option; its value may be the next word, so *used counts words. 0, or an exit code. */
 static int take_option(cli_call *c, int left, char **word, int *used)
 {
@@ -232,7 +267,7 @@ static int take_option(cli_call *c, int left, char **word, int *used)
 
     if ((*word)[1] == '-' || print)
         for (; (o = cli_option_at(c->verb, i)) != NULL; i++)
-            if (print ? strcmp(o->name, "print") == 0 : strlen(o->name) == size - 2 && memcmp(o->name, name, size - 2) == 0)
+            if (print ? strcmp(o->name, "print") == 0 : names_option(o, name, size - 2))
                 break;
     if (o == NULL)
         return no_such_option(c, *word, size);
@@ -241,6 +276,8 @@ static int take_option(cli_call *c, int left, char **word, int *used)
         return cli_usage(c, "--%s takes no value", o->name);
     if (o->value != NULL && equals != NULL)
         value = equals + 1;
+    else if (o->value != NULL && prints_later(c, o, left, word))
+        value = "-";
     else if (o->value != NULL && left < 2)
         return cli_usage(c, "--%s needs a value: --%s %s", o->name, o->name, o->value);
     else if (o->value != NULL)
@@ -270,6 +307,20 @@ static bool words_room(cli_call *c, size_t n)
     return !c->mem.failed;
 }
 
+/* The argument of a call without a verb is its prompt. */
+static int take_argument(cli_call *c, const char *word)
+{
+    const size_t print = option_index(c->verb, "print");
+
+    if (!c->bare)
+        c->args[c->nargs++] = word;
+    else if (c->given[print] != NULL && strcmp(c->given[print], "-") != 0)
+        return cli_usage(c, "one prompt too many: \"%s\"", word);
+    else
+        c->given[print] = word;
+    return 0;
+}
+
 /* PARSED, HELP_WANTED or the exit code. */
 static int parse(cli_call *c, int n, char **words)
 {
@@ -285,8 +336,8 @@ static int parse(cli_call *c, int n, char **words)
             if ((code = take_option(c, n - i, words + i, &used)) != 0)
                 return code;
             i += used - 1;
-        } else {
-            c->args[c->nargs++] = words[i];
+        } else if ((code = take_argument(c, words[i])) != 0) {
+            return code;
         }
     }
     if (c->nargs > c->verb->most)
@@ -352,9 +403,11 @@ static void app_options(cli_call *c)
     c->app.record_mode = cli_given(c, "record-mode");
 }
 
-static int call(const cli_program *p, const cli_verb *v, int n, char **words)
+static int call(const cli_program *p, const cli_verb *v, int n, char **words, bool bare)
 {
-    cli_call c = { .program = p, .verb = v, .app = { .note = note }, .out_tty = isatty(STDOUT_FILENO) == 1, .err_tty = isatty(STDERR_FILENO) == 1 };
+    char said[CLI_SAID_BYTES] = "";
+    cli_call c = { .program = p, .verb = v, .bare = bare, .said = said, .app = { .note = note }, .out_tty = isatty(STDOUT_FILENO) == 1,
+                   .err_tty = isatty(STDERR_FILENO) == 1 };
     int code = EXIT_FAILED;
 
     c.app.ctx = &c;
@@ -372,9 +425,51 @@ static int call(const cli_program *p, const cli_verb *v, int n, char **words)
     else if (code == PARSED) {
         app_options(&c);
         code = v->run(&c);
+    } else if (bare && v->refused != NULL) {
+        v->refused(&c);
     }
     arena_free(&c.mem);
     return code;
+}
+
+/* An option of any verb, by its word; NULL: there is none. */
+static const cli_option *option_of_any(const cli_program *p, const char *word)
+{
+    const size_t size = strcspn(word, "=");
+    const cli_option *o;
+
+    for (size_t k = 0; p->verbs[k] != NULL; k++)
+        for (size_t i = 0; (o = cli_option_at(p->verbs[k], i)) != NULL; i++)
+            if (strcmp(word, "-p") == 0 ? strcmp(o->name, "print") == 0 : size > 2 && word[1] == '-' && names_option(o, word + 2, size - 2))
+                return o;
+    return NULL;
+}
+
+/* The index of the verb behind options that come before it; below 0: there is none. */
+static int verb_behind(const cli_program *p, int n, char **words)
+{
+    for (int i = 0; i < n && strcmp(words[i], "--") != 0; i++) {
+        const cli_option *o = is_option(words[i]) ? option_of_any(p, words[i]) : NULL;
+
+        if (!is_option(words[i]))
+            return cli_verb_named(p, words[i]) != NULL ? i : -1;
+        if (o != NULL && o->value != NULL && strchr(words[i], '=') == NULL && !(strcmp(o->name, "print") == 0 && i + 1 < n && is_option(words[i + 1])))
+            i++;
+    }
+    return -1;
+}
+
+/* A call that begins with an option: its verb stands behind the options, or is that of calls without one. */
+static int call_bare(const cli_program *p, int n, char **words)
+{
+    const int at = verb_behind(p, n, words);
+    const cli_verb *v;
+
+    if (at < 0)
+        return p->bare != NULL && option_of_any(p, words[0]) != NULL ? call(p, p->bare, n, words, true) : help_unknown(p, words[0]);
+    v = cli_verb_named(p, words[at]);
+    memmove(words + at, words + at + 1, (size_t)(n - at - 1) * sizeof *words);
+    return call(p, v, n - 1, words, false);
 }
 
 static int dispatch(const cli_program *p, int argc, char **argv)
@@ -386,13 +481,15 @@ static int dispatch(const cli_program *p, int argc, char **argv)
     if (strcmp(argv[1], "@man") == 0)
         return man_page(p);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        return call(p, cli_verb_named(p, "help"), argc - 2, argv + 2);
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        return call(p, cli_verb_named(p, "help"), argc - 2, argv + 2, false);
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "-v") == 0) {
         printf("pawl %s\n", pawl_version());
         return EXIT_DONE;
     }
     v = cli_verb_named(p, argv[1]);
-    return v == NULL ? help_unknown(p, argv[1]) : call(p, v, argc - 2, argv + 2);
+    if (v == NULL && is_option(argv[1]))
+        return call_bare(p, argc - 1, argv + 1);
+    return v == NULL ? help_unknown(p, argv[1]) : call(p, v, argc - 2, argv + 2, false);
 }
 
 int cli_main(const cli_program *program, int argc, char **argv)

@@ -36,6 +36,8 @@ int go_mode(session *s, pawl_state *st, bool drives);
 int go_mode_with(session *s, const pawl_value **set);   /* for a run that has ended, which takes them only when it is reopened: adds them to `set` */
 pawl_code go_settle(session *s, pawl_state *st, bool drives, pawl_err *err);   /* go_mode without a word on stderr; --mode was checked */
 bool mode_given(cli_call *c, int *code);        /* whether --mode has a valid value, or none; else the usage error was printed */
+/* fork.c: a new run from the entry `seq` (0: the newest) of s->run, with `set` (an object) and the settings of now; `id`: its id, NULL: a new one. */
+pawl_code fork_make(session *s, uint64_t seq, const pawl_value *set, const char *id, char fork[RUN_ID_BYTES], pawl_err *err);
 int resume_session(session *s);                 /* resume.c: continue an existing run */
 
 /* ui/waits.c: the waits of a run, as a block on stderr, and as JSON. */

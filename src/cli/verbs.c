@@ -30,4 +30,4 @@ static const cli_section sections[] = {
     { NULL, NULL },
 };
 
-const cli_program cli_program_pawl = { verbs, sections };
+const cli_program cli_program_pawl = { verbs, sections, &verb_chat };

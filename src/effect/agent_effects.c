@@ -9,6 +9,8 @@
 #include "net/net.h"
 #include "pawl/policy.h"
 
+#include <string.h>
+
 /* The names of secret variables that the hook's `env` lists; NULL: no memory. */
 static const char *const *names_of(arena *mem, const pawl_value *list)
 {
@@ -19,6 +21,42 @@ static const char *const *names_of(arena *mem, const pawl_value *list)
     for (size_t i = 0; names != NULL && (one = pawl_iter_next(&it, NULL)) != NULL; i++)
         names[i] = pawl_value_string(one) != NULL ? pawl_value_string(one) : "";
     return (const char *const *)names;
+}
+
+const pawl_value *hook_unheard(arena *mem, const char *name, const char *event, const char *why)
+{
+    static const char *const stops[] = { "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit" };
+    const pawl_value *text;
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%s: %s", name != NULL ? name : "a hook", why);
+    text = b.failed ? NULL : value_string(mem, b.data, b.size);
+    buf_free(&b);
+    for (size_t i = 0; event != NULL && i < sizeof stops / sizeof *stops; i++)
+        if (strcmp(event, stops[i]) == 0)
+            return value_pack(mem, NULL, "{s:v,s:s}", "reason", text, "verdict", "deny");
+    return value_pack(mem, NULL, "{s:{s:v},s:i}", "body_json", "systemMessage", text, "status", (int64_t)200);
+}
+
+pawl_code hook_unheard_reply(const pawl_job *job, pawl_reply *reply, const char *why)
+{
+    const pawl_value *v;
+    pawl_code rc;
+    arena mem;
+    buf b;
+
+    arena_init(&mem, NULL, 1024);
+    buf_init(&b, NULL);
+    v = hook_unheard(&mem, pawl_value_string(pawl_value_find(job->args, "/hook/name")),
+                     pawl_value_string(pawl_value_find(job->args, "/input/hook_event_name")), why);
+    if (v != NULL)
+        canon(&b, v);
+    buf_char(&b, '\0');
+    rc = v == NULL || b.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory") : pawl_reply_json(reply, b.data);
+    buf_free(&b);
+    arena_free(&mem);
+    return rc;
 }
 
 /* Runs one hook: a command with the input on its stdin, or a request with the input as its body. In plan mode the command runs in the read-only sandbox:
@@ -36,6 +74,8 @@ pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     arena mem;
 
     (void)arg;
+    if (pawl_value_get(h, "callback") != NULL)
+        return hook_unheard_reply(job, reply, "its client is not connected");
     arena_init(&mem, NULL, 4096);
     names = names_of(&mem, pawl_value_get(h, "env"));
     env = names != NULL ? env_keyless(&mem, names) : NULL;

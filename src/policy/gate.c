@@ -232,6 +232,8 @@ static const pawl_value *order_of(arena *mem, const hook_entry *h)
 
     if (h->project != NULL)
         v = value_with(mem, v, "project", value_string(mem, h->project, strlen(h->project)));
+    if (h->type == HOOK_CALLBACK)
+        return value_with(mem, v, "callback", value_string(mem, h->callback, strlen(h->callback)));
     if (h->type == HOOK_HTTP) {
         v = value_with(mem, v, "url", value_string(mem, h->url, strlen(h->url)));
         return h->headers != NULL ? value_with(mem, v, "headers", h->headers) : v;
@@ -249,8 +251,11 @@ static pawl_code hook_run(arena *mem, const gate_world *w, const hook_entry *h, 
         receipt = failed_of(mem, receipt);
     else if (rc != PAWL_OK)
         return rc;
-    if ((rc = hook_verdict(mem, h->profile, hook_point_name(h->point), receipt, one, err)) == PAWL_OK && h->async)
+    rc = hook_verdict(mem, h->profile, hook_point_name(h->point), receipt, one, err);
+    if (rc == PAWL_OK && h->async)
         *one = (verdict){ .behavior = PAWL_OPEN };
+    if (rc == PAWL_OK && one->open && h->type == HOOK_CALLBACK)         /* the answer of a client that cannot be read lets nothing through */
+        *one = (verdict){ .behavior = PAWL_DENY, .reason = one->reason };
     return rc;
 }
 

@@ -94,7 +94,8 @@ const char *hook_words(arena *mem, const char *fmt, ...) PAWL_PRINTF(2, 3);     
 
 /* ---- hook_read.c: the `hooks` of settings --------------------------------------------------------------------- */
 
-typedef enum hook_type { HOOK_COMMAND = 1, HOOK_HTTP = 2 } hook_type;
+#define HOOKS_OF_CLIENT "client"        /* `from` of the hooks that a connected client has registered: only there a hook is a callback */
+typedef enum hook_type { HOOK_COMMAND = 1, HOOK_HTTP = 2, HOOK_CALLBACK = 3 } hook_type;
 
 typedef struct hook_entry {
     const char *name;               /* for messages: settings.json: PreToolUse[0].hooks[1] */
@@ -110,6 +111,7 @@ typedef struct hook_entry {
     const pawl_value *env;          /* names of secret variables that a command gets; NULL: none */
     const char *url;
     const pawl_value *headers;      /* an object of strings; NULL: none */
+    const char *callback;           /* the client's id of it; "": its client is gone */
     uint32_t timeout_s;
     const char *project;            /* it is in the manner of Claude Code: the folder for CLAUDE_PROJECT_DIR; NULL: in Pawl's own */
     bool async;                     /* its answer decides nothing */

@@ -16,7 +16,7 @@ static const char *const keys_elsewhere[] = { "async", "asyncRewake", "once", "s
 static const char *const events_here[] = { "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact",
                                            "SessionStart", "SessionEnd", "PostAssistantResponse", "Notification", "before", "after" };
 static const char *const group_keys[] = { "matcher", "hooks" };
-static const char *const hook_keys[] = { "type", "command", "run", "url", "headers", "env", "timeout", "profile", "if", "statusMessage" };
+static const char *const hook_keys[] = { "type", "command", "run", "url", "headers", "env", "timeout", "profile", "if", "statusMessage", "callback" };
 static const char *const foreign_keys[] = { "type", "command", "run", "url", "headers", "timeout", "profile", "if", "statusMessage", "async" };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -111,7 +111,9 @@ static pawl_code type_take(const settings_reading *r, const pawl_value *v, hook_
     if (is_one_of(type, types_elsewhere, COUNT(types_elsewhere)))
         return fail(r->err, PAWL_INVALID, "%s: type \"%s\" exists in Claude Code, and not here: there are \"command\" and \"http\"", r->where,
                     type);
-    if (strcmp(type, "command") == 0)
+    if (strcmp(type, "callback") == 0 && strcmp(r->from, HOOKS_OF_CLIENT) == 0)
+        h->type = HOOK_CALLBACK;
+    else if (strcmp(type, "command") == 0)
         h->type = HOOK_COMMAND;
     else if (strcmp(type, "http") == 0)
         h->type = HOOK_HTTP;
@@ -125,7 +127,7 @@ static pawl_code profile_take(const settings_reading *r, const pawl_value *v, ho
     const pawl_value *profile = pawl_value_get(v, "profile"), *timeout = pawl_value_get(v, "timeout");
     const char *name = pawl_value_string(profile);
 
-    h->profile = HOOK_STRICT;
+    h->profile = h->type == HOOK_CALLBACK ? HOOK_CLAUDE : HOOK_STRICT;
     if (name != NULL && strcmp(name, "claude") == 0)
         h->profile = HOOK_CLAUDE;
     else if (profile != NULL && (name == NULL || strcmp(name, "strict") != 0))
@@ -169,6 +171,9 @@ static pawl_code doing_check(const settings_reading *r, const hook_entry *h)
 
     if (h->rule != NULL && h->point > HOOK_POST_FAILURE)
         return fail(r->err, PAWL_INVALID, "%s: \"if\" is of calls, and at %s there is none; leave it out", r->where, r->event);
+    if ((h->type == HOOK_CALLBACK) != (h->callback != NULL) ||
+        (h->callback != NULL && (command || run || h->url != NULL || h->headers != NULL || h->env != NULL)))
+        return fail(r->err, PAWL_INVALID, "%s: \"callback\" is of a hook of type \"callback\", which has nothing else to do", r->where);
     if (h->type == HOOK_COMMAND && (h->url != NULL || h->headers != NULL))
         return fail(r->err, PAWL_INVALID, "%s: \"%s\" is of a hook of type \"http\"", r->where, h->url != NULL ? "url" : "headers");
     if (h->type == HOOK_COMMAND && command == run)
@@ -195,6 +200,7 @@ static pawl_code hook_take(const settings_reading *r, const pawl_value *v)
         (rc = type_take(r, v, &h)) != PAWL_OK || (rc = profile_take(r, v, &h)) != PAWL_OK || (rc = async_take(r, v, &h)) != PAWL_OK ||
         (rc = take_text(r, v, "command", 1, HOOK_COMMAND_BYTES, &h.command)) != PAWL_OK ||
         (rc = take_text(r, v, "url", 1, HOOK_URL_BYTES, &h.url)) != PAWL_OK ||
+        (rc = take_text(r, v, "callback", 0, HOOK_RULE_BYTES, &h.callback)) != PAWL_OK ||
         (rc = take_text(r, v, "if", 1, HOOK_RULE_BYTES, &h.rule)) != PAWL_OK ||
         (rc = take_text(r, v, "statusMessage", 0, HOOK_TEXT_BYTES, &status)) != PAWL_OK ||
         (rc = take_texts(r, v, "run", PAWL_TYPE_ARRAY, HOOK_RUN_WORDS, &h.run)) != PAWL_OK ||

@@ -9,73 +9,34 @@
 #include "cli/verbs.h"
 #include "net/net.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PROMPT_BYTES_MAX = 8 << 20, LABEL_BYTES = 4096, MAX_TURNS = 100000 };
+enum { PROMPT_BYTES_MAX = 8 << 20, LABEL_BYTES = 4096, MAX_TURNS = 100000, MAX_THINKING = 1000000 };
 
-/* ---- the agent ------------------------------------------------------------------------------------------ */
+/* ---- what it begins with ------------------------------------------------------------------------------- */
 
-static const char own_system[] =
-    "You are an agent in a terminal. Work in the workspace with the tools that you have: look before you change something, change as little as the task needs, and "
-    "check what you did. When a tool is denied, say so, and do what can be done without it. Answer briefly, in plain text.";
-
-/* The built-in agent, for a call without a file: the model of --model, and all tools. */
-static session *session_of_none(cli_call *c, int *code)
+/* The settings of requests, changed by the options of this call. NULL: nothing was given, or see err. */
+static const pawl_value *config_given(chat *k, const pawl_value *was, pawl_err *err)
 {
-    const char *model = cli_given(c, "model") != NULL ? cli_given(c, "model") : getenv("PAWL_MODEL");
-    const pawl_value *v;
-    session *s = NULL;
-    buf b;
+    session *s = k->s;
+    chat_request_settings set = { .model = chat_model(k, &s->mem, cli_given(s->c, "model")) };
 
-    if (model == NULL || *model == '\0') {
-        *code = cli_usage(c, "no model is named: --model PROVIDER/NAME or PAWL_MODEL, such as anthropic/NAME, openai/NAME or ollama/NAME; or an agent FILE that has one");
-        return NULL;
-    }
-    v = value_pack(&c->mem, NULL, "{s:{s:s,s:s,s:s,s:s}}", "agent", "model", model, "name", "chat", "system", own_system, "tools", "all");
-    buf_init(&b, NULL);
-    if (v != NULL)
-        canon(&b, v);
-    if (v == NULL || b.failed)
-        *code = cli_fail(c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no memory for an agent" });
-    else
-        s = session_of_text(c, "chat.json", (pawl_bytes){ b.data, b.size }, code);
-    buf_free(&b);
-    return s;
+    (void)cli_number(s->c, "max-turns", 1, MAX_TURNS, 0, &set.turns);
+    (void)cli_number(s->c, "max-thinking-tokens", 1024, MAX_THINKING, 0, &set.thinking);
+    return set.model == NULL && set.turns == 0 && set.thinking == 0 ? NULL : chat_config(k, &s->mem, was, &set, err);
 }
 
-/* The agent's own settings for requests, changed by --model and the other options of this call. NULL: nothing was given, or see err. */
-static const pawl_value *config_given(session *s, const pawl_value *was, pawl_err *err)
+/* Without settings of the person only what restricts is taken of their mode. */
+static pawl_mode mode_of(const chat *k, pawl_err *err)
 {
-    const char *model = cli_given(s->c, "model"), *turns = cli_given(s->c, "max-turns");
-    const pawl_agent *a = &s->of->agent->a;
-    const pawl_value *v = was;
-    uint64_t n = 0;
+    const pawl_mode given = pawl_mode_named(cli_given(k->c, "mode")), now = given != PAWL_MODE_NONE ? given : k->settings_mode;
 
-    if (model == NULL && turns == NULL)
-        return NULL;
-    (void)cli_number(s->c, "max-turns", 1, MAX_TURNS, 0, &n);
-    if (v == NULL)
-        v = a->options != NULL ? value_parse(&s->mem, a->options, strlen(a->options), "options", NULL) : value_pack(&s->mem, NULL, "{}");
-    if (was == NULL)
-        v = value_with(&s->mem, v, "max_tokens", value_int(&s->mem, a->max_tokens > 0 ? a->max_tokens : 4096));
-    if (was == NULL)
-        v = value_with(&s->mem, v, "model", value_string(&s->mem, a->model, strlen(a->model)));
-    if (model != NULL && strcmp(model, a->model) != 0) {
-        if (strchr(model, '/') == NULL || strncmp(model, "script:", 7) == 0)
-            fail(err, PAWL_INVALID, "--model %.64s: write it as PROVIDER/NAME, because the agent file names a model", model);
-        else if (s->file->caps.micros > 0 && price_of(s->file, model) == NULL)
-            fail(err, PAWL_INVALID, "--model %.64s: its budget of money needs the price of it, in the file of `prices`", model);
-        v = value_with(&s->mem, v, "model", value_string(&s->mem, model, strlen(model)));
-    }
-    if (n > 0)
-        v = value_with(&s->mem, v, "max_iterations", value_int(&s->mem, (int64_t)n));
-    if (v == NULL)
-        fail(err, PAWL_NOMEM, "no memory");
-    return err->code == PAWL_OK ? v : NULL;
+    if (now != PAWL_MODE_NONE || k->s->without_sources == 0)
+        return now;
+    return settings_mode(k->s->caller, &k->s->mem, k->s->file, k->s->folder, err) == PAWL_PLAN ? PAWL_PLAN : PAWL_DEFAULT;
 }
 
 /* ---- the prompt ------------------------------------------------------------------------------------------------ */
@@ -155,6 +116,13 @@ static const char *model_of(const session *s, const pawl_value *config)
     const char *model = pawl_value_string(pawl_value_get(config, "model"));
 
     return model != NULL ? model : s->of->agent->a.model;
+}
+
+/* For the listener, which changes single settings. */
+static void config_keep(chat *k, const pawl_value *config)
+{
+    if (config != NULL && pawl_value_type(config) == PAWL_TYPE_OBJECT)
+        canon(&k->config, config);
 }
 
 /* ---- how it stands at the end ------------------------------------------------------------------------------------------ */
@@ -257,15 +225,30 @@ static pawl_code converse(chat *k, pawl_code rc, pawl_err *err)
     return rc;
 }
 
+/* The run is there: the client is told so, and then how it begins. */
+static void greets(chat *k)
+{
+    arena *mem = &k->c->mem;
+
+    if (k->hello_id != NULL)
+        chat_write(k, value_pack(mem, NULL, "{s:{s:s,s:v,s:s},s:s}", "response", "request_id", k->hello_id, "response", chat_greeting(k, mem), "subtype",
+                                 "success", "type", "control_response"));
+    k->hello_id = NULL;
+    if (k->first != NULL)
+        chat_write(k, k->first);
+    k->told = k->first != NULL;
+}
+
 static int drive(chat *k, chat_begin *b)
 {
     pawl_err err = {0};
     pawl_code rc;
+    bool hears = false;
     int code;
 
     go_signals(k->s->engine);
-    /* Live events reach only readers that are open, so the run is created before it is driven. */
-    if (k->partial && b->b != NULL) {
+    /* Live events reach only readers that are open, and frames go into a run that is there, so it is created before it is driven. */
+    if ((k->partial || k->frames_in) && b->b != NULL) {
         b->b->only = true;
         if ((rc = session_begin(k->s, b->b, &err)) < 0)
             return cli_fail(k->c, rc, &err);
@@ -273,18 +256,18 @@ static int drive(chat *k, chat_begin *b)
     }
     if (!chat_reader_begin(k))
         return cli_fail(k->c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no thread for the output" });
-    rc = begins(k->s, b, &err);
-    if (rc >= 0 && k->frames_in && !chat_listener_begin(k)) {
+    greets(k);
+    if (k->frames_in && !(hears = chat_listener_begin(k)))      /* before it is driven: a hook of a run that goes on may wait for the client */
         rc = fail(&err, PAWL_INVALID, "frames on stdin need a store in a file: --store sqlite:PATH");
-    } else if (rc >= 0 && k->frames_in) {
+    else
+        rc = begins(k->s, b, &err);
+    if (hears) {
         rc = converse(k, rc, &err);
         chat_listener_end(k);
     }
     chat_reader_end(k);
     code = ended(k, rc, &err);
     go_signals(NULL);
-    arena_free(&k->mem);
-    arena_free(&k->scratch);
     return code;
 }
 
@@ -296,13 +279,15 @@ static int begin_new(chat *k, pawl_store *store, const pawl_value *prompt)
     char label[LABEL_BYTES];
     pawl_err err = {0};
     const pawl_value *config = NULL, *input = value_pack(&s->mem, NULL, "{}");
-    beginning b = { .info = { .id = s->run, .created_by = go_who() }, .mode = pawl_mode_named(cli_given(s->c, "mode")) };
+    beginning b = { .info = { .id = s->run, .created_by = go_who() }, .mode = mode_of(k, &err) };
 
     label_of(s, label);
-    if (session_settle(s, &b, &err) == PAWL_OK)
-        config = config_given(s, NULL, &err);
+    if (err.code == PAWL_OK && session_settle(s, &b, &err) == PAWL_OK)
+        config = config_given(k, NULL, &err);
     b.info.labels[0] = label;
-    if (err.code == PAWL_OK && cli_new_id(store, pawl_machine_name(s->machine), s->run, &err) != PAWL_OK && err.code == PAWL_OK)
+    if (err.code == PAWL_OK && cli_given(s->c, "session-id") != NULL)
+        snprintf(s->run, sizeof s->run, "%s", cli_given(s->c, "session-id"));
+    else if (err.code == PAWL_OK && cli_new_id(store, pawl_machine_name(s->machine), s->run, &err) != PAWL_OK && err.code == PAWL_OK)
         fail(&err, PAWL_IO, "no random number for an id");
     if (err.code != PAWL_OK) {
         pawl_store_free(store);
@@ -310,12 +295,13 @@ static int begin_new(chat *k, pawl_store *store, const pawl_value *prompt)
     }
     if (session_open(s, store, &err) != PAWL_OK)
         return cli_fail(k->c, err.code, &err);
-    s->own = value_pack(&s->mem, NULL, "{s:b}", "@unasked", (int)(!k->waits && !k->frames_in));
+    s->own = value_pack(&s->mem, NULL, "{s:b}", "@unasked", (int)(!k->waits && !k->answers));
     if (config != NULL)
         s->own = value_with(&s->mem, s->own, "@config", config);
     if (prompt != NULL)
         input = value_with(&s->mem, input, "input", prompt);
     b.input = input;
+    config_keep(k, config);
     chat_init_frame(k, b.mode, model_of(s, config));
     return drive(k, &(chat_begin){ .b = &b });
 }
@@ -381,8 +367,8 @@ static bool resume_journaled(pawl_state *st)
 static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
 {
     session *s = k->s;
-    const pawl_value *config = config_given(s, pawl_state_get(st, "@config"), err);
-    const bool unasked = !k->waits && !k->frames_in;
+    const pawl_value *config = config_given(k, pawl_state_get(st, "@config"), err);
+    const bool unasked = !k->waits && !k->answers;
     const pawl_value *v = value_pack(&s->mem, NULL, "{}");
     pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
     pawl_code rc = PAWL_OK;
@@ -435,6 +421,8 @@ static int go_on_with(chat *k, const pawl_value *prompt)
         return cli_fail(k->c, err.code < 0 ? err.code : PAWL_IO, &err);
     from_now(k);
     st = pawl_run_state(s->engine, s->run, &err);
+    chat_calls_keep(k, st != NULL ? pawl_state_get(st, "messages") : NULL);
+    config_keep(k, st != NULL ? pawl_state_get(st, "@config") : NULL);
     chat_init_frame(k, st != NULL && pawl_mode_named(run_mode_of(st)) != PAWL_MODE_NONE ? pawl_mode_named(run_mode_of(st)) : PAWL_DEFAULT,
                     model_of(s, st != NULL ? pawl_state_get(st, "@config") : NULL));
     buf_init(&json, NULL);
@@ -451,39 +439,120 @@ static int go_on_with(chat *k, const pawl_value *prompt)
 
 /* ---- the verb ------------------------------------------------------------------------------------------------------------------------ */
 
-/* False: the usage error was printed. */
-static bool words_read(chat *k)
+static bool formats_read(chat *k)
 {
     cli_call *c = k->c;
-    const char *out = cli_given(c, "output-format"), *in = cli_given(c, "input-format"), *absent = cli_given(c, "ask"), *mode = cli_given(c, "mode");
-    uint64_t turns;
+    const char *out = cli_given(c, "output-format"), *in = cli_given(c, "input-format");
 
     if (out != NULL && strcmp(out, "text") != 0 && strcmp(out, "json") != 0 && strcmp(out, "stream-json") != 0)
         cli_usage(c, "--output-format is text, json or stream-json, and not \"%s\"", out);
     else if (in != NULL && strcmp(in, "text") != 0 && strcmp(in, "stream-json") != 0)
         cli_usage(c, "--input-format is text or stream-json, and not \"%s\"", in);
-    else if (absent != NULL && strcmp(absent, "deny") != 0 && strcmp(absent, "wait") != 0)
-        cli_usage(c, "--ask is deny or wait, and not \"%s\"", absent);
-    else if (mode != NULL && pawl_mode_named(mode) == PAWL_MODE_NONE)
-        cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", mode);
-    else if (cli_given(c, "continue") != NULL && cli_given(c, "resume") != NULL)
-        cli_usage(c, "--continue or --resume, not both");
-    else if ((cli_given(c, "continue") != NULL || cli_given(c, "resume") != NULL) && c->nargs > 0)
-        cli_usage(c, "a conversation continues with the file that it keeps: leave %s out", c->args[0]);
     else if (in != NULL && strcmp(in, "stream-json") == 0 && (out == NULL || strcmp(out, "stream-json") != 0))
         cli_usage(c, "--input-format stream-json needs --output-format stream-json");
     else if (in != NULL && strcmp(in, "stream-json") == 0 && strcmp(cli_given(c, "print"), "-") != 0)
         cli_usage(c, "with --input-format stream-json the prompt comes in frames: -p -");
-    else if (cli_number(c, "max-turns", 1, MAX_TURNS, 0, &turns)) {
+    else {
         k->format = out == NULL || strcmp(out, "text") == 0 ? CHAT_TEXT : strcmp(out, "json") == 0 ? CHAT_JSON : CHAT_STREAM;
         k->frames_in = in != NULL && strcmp(in, "stream-json") == 0;
+        return true;
+    }
+    return false;
+}
+
+/* False: the usage error was printed. */
+static bool conversation_read(cli_call *c)
+{
+    const bool again = cli_given(c, "continue") != NULL || cli_given(c, "resume") != NULL;
+    const char *id = cli_given(c, "session-id");
+
+    if (cli_given(c, "continue") != NULL && cli_given(c, "resume") != NULL)
+        cli_usage(c, "--continue or --resume, not both");
+    else if (again && c->nargs > 0)
+        cli_usage(c, "a conversation continues with the file that it keeps: leave %s out", c->args[0]);
+    else if (again && (cli_given(c, "tools") != NULL || cli_given(c, "append-system-prompt") != NULL || cli_given(c, "system-prompt-file") != NULL ||
+                       (cli_given(c, "system-prompt") != NULL && *cli_given(c, "system-prompt") != '\0')))
+        cli_usage(c, "a conversation keeps its tools and its system prompt: leave --tools, --system-prompt and --append-system-prompt out");
+    else if (c->nargs > 0 && (cli_given(c, "tools") != NULL || cli_given(c, "system-prompt") != NULL || cli_given(c, "system-prompt-file") != NULL ||
+                              cli_given(c, "append-system-prompt") != NULL))
+        cli_usage(c, "%s says its tools and its system prompt: leave --tools, --system-prompt and --append-system-prompt out", c->args[0]);
+    else if (cli_given(c, "fork-session") != NULL && !again)
+        cli_usage(c, "--fork-session is of a conversation that goes on: --resume RUN, or --continue");
+    else if (id != NULL && again && cli_given(c, "fork-session") == NULL)
+        cli_usage(c, "--session-id is of a new conversation: with --resume or --continue it needs --fork-session");
+    else if (id != NULL && strlen(id) >= RUN_ID_BYTES)
+        cli_usage(c, "an id has 128 characters at most");
+    else
+        return true;
+    return false;
+}
+
+/* False: the usage error was printed. */
+static bool words_read(chat *k)
+{
+    cli_call *c = k->c;
+    const char *absent = cli_given(c, "ask"), *mode = cli_given(c, "mode"), *tool = cli_given(c, "permission-prompt-tool");
+    const char *thinking = cli_given(c, "thinking");
+    uint64_t turns, tokens;
+
+    if (!formats_read(k) || !conversation_read(c))
+        return false;
+    if (mode != NULL && strcmp(mode, "dontAsk") == 0) {        /* Claude Code's word: what would be asked is denied */
+        k->dont_ask = true;
+        cli_give(c, "mode", mode = "default");
+    }
+    if (absent != NULL && strcmp(absent, "deny") != 0 && strcmp(absent, "wait") != 0)
+        cli_usage(c, "--ask is deny or wait, and not \"%s\"", absent);
+    else if (mode != NULL && pawl_mode_named(mode) == PAWL_MODE_NONE)
+        cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", mode);
+    else if (tool != NULL && (strcmp(tool, "stdio") != 0 || !k->frames_in))
+        cli_usage(c, "--permission-prompt-tool is stdio, with frames on stdin, and not \"%s\"", tool);
+    else if (thinking != NULL && strcmp(thinking, "disabled") != 0)
+        cli_usage(c, "--thinking is disabled, and not \"%s\": --max-thinking-tokens N gives it a budget", thinking);
+    else if (cli_number(c, "max-turns", 1, MAX_TURNS, 0, &turns) && cli_number(c, "max-thinking-tokens", 1024, MAX_THINKING, 0, &tokens)) {
         k->waits = absent != NULL && strcmp(absent, "wait") == 0;
-        k->bypass = mode != NULL && pawl_mode_named(mode) == PAWL_BYPASS;
+        k->answers = k->frames_in && (!c->bare || tool != NULL);
+        k->bypass = cli_given(c, "allow-dangerously-skip-permissions") != NULL || (mode != NULL && pawl_mode_named(mode) == PAWL_BYPASS);
         k->partial = cli_given(c, "include-partial-messages") != NULL;
         k->verbose = cli_given(c, "verbose") != NULL;
         return true;
     }
     return false;
+}
+
+/* A conversation that goes on in a new run, which has its own end. */
+static int fork_again(chat *k, int code)
+{
+    const pawl_value *set = value_pack(&k->s->mem, NULL, "{}");
+    const char *id = cli_given(k->c, "session-id");
+    char fork[RUN_ID_BYTES];
+    pawl_err err = {0};
+    pawl_code rc;
+
+    if (code != EXIT_DONE || cli_given(k->c, "fork-session") == NULL)
+        return code;
+    if ((rc = fork_make(k->s, 0, set, id, fork, &err)) < 0)
+        return cli_fail(k->c, rc, &err);
+    snprintf(k->s->run, sizeof k->s->run, "%s", fork);
+    return EXIT_DONE;
+}
+
+static session *chat_open(chat *k, const char *again, int *code)
+{
+    cli_call *c = k->c;
+    session *s;
+
+    if (again != NULL)
+        s = session_of_run(c, again, code);
+    else
+        s = c->nargs > 0 ? session_of_file(c, c->args[0], code) : chat_session(k, code);
+    if (s != NULL && !session_is_agent(s)) {
+        *code = cli_usage(c, again != NULL ? "%s is a run of a graph, and no conversation" : "%s is a graph, and no agent: `pawl run` runs it",
+                          again != NULL ? again : c->args[0]);
+        session_free(s);
+        s = NULL;
+    }
+    return s;
 }
 
 static int chat_with(chat *k, const pawl_value *prompt)
@@ -498,22 +567,19 @@ static int chat_with(chat *k, const pawl_value *prompt)
 
     if (getcwd(here, sizeof here) != NULL && claude_env_set(&c->app, &c->mem, here, &err) != PAWL_OK)
         return cli_fail(c, err.code, &err);
+    if (chat_hello_check(k, &err) != PAWL_OK)
+        return cli_fail(c, err.code, &err);
     if (cli_given(c, "continue") != NULL) {
         if ((code = latest(c, run)) != EXIT_DONE)
             return code;
         again = run;
     }
-    if (again != NULL)
-        k->s = session_of_run(c, again, &code);
-    else
-        k->s = c->nargs > 0 ? session_of_file(c, c->args[0], &code) : session_of_none(c, &code);
-    if (k->s == NULL)
+    if ((k->s = chat_open(k, again, &code)) == NULL)
         return code;
-    if (!session_is_agent(k->s))
-        code = cli_usage(c, again != NULL ? "%s is a run of a graph, and no conversation" : "%s is a graph, and no agent: `pawl run` runs it",
-                         again != NULL ? again : c->args[0]);
+    if (chat_given(k, &err) != PAWL_OK)
+        code = cli_fail(c, err.code, &err);
     else if (again != NULL)
-        code = go_on_with(k, prompt);
+        code = (code = fork_again(k, code)) == EXIT_DONE ? go_on_with(k, prompt) : code;
     else if ((store = cli_store(c, true, &err)) == NULL)
         code = cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
     else
@@ -522,30 +588,57 @@ static int chat_with(chat *k, const pawl_value *prompt)
     return code;
 }
 
-static int chat_run(cli_call *c)
+/* The exit of a call without a verb says whether its last turn failed: a denial is no failure of it. */
+static int exit_of(const chat *k, int code)
 {
-    chat *k;
-    pawl_err err = {0};
+    return k->c->bare && k->frames_in && code == EXIT_FAILED && k->result != NULL && !pawl_value_bool(pawl_value_get(k->result, "is_error")) ? EXIT_DONE : code;
+}
+
+static int chat_call(chat *k)
+{
     const pawl_value *prompt = NULL;
+    pawl_err err = {0};
     int code = EXIT_USAGE;
     buf text;
 
+    buf_init(&text, NULL);
+    if (words_read(k)) {
+        if (!prompt_of(k, &text, &err))
+            code = cli_fail(k->c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
+        else if ((!k->frames_in && (prompt = value_string(&k->c->mem, text.data, text.size)) == NULL) || (k->c->bare && k->frames_in && !chat_hello(k)))
+            code = cli_fail(k->c, PAWL_NOMEM, &err);
+        else
+            code = exit_of(k, chat_with(k, prompt));
+    }
+    buf_free(&text);
+    return code;
+}
+
+static int chat_run(cli_call *c)
+{
+    chat *k;
+    int code;
+
+    if (c->bare && cli_given(c, "print") == NULL && cli_given(c, "input-format") != NULL)
+        cli_give(c, "print", "-");
     if (cli_given(c, "print") == NULL)
         return cli_usage(c, "the interactive screen is not in this version: -p PROMPT asks once, --continue goes on");
     if ((k = calloc(1, sizeof *k)) == NULL)
         return cli_fail(c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no memory" });
     k->c = c;
     k->begun_ms = epoch_ms();
-    buf_init(&text, NULL);
-    if (words_read(k)) {
-        if (!prompt_of(k, &text, &err))
-            code = cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
-        else if (!k->frames_in && (prompt = value_string(&c->mem, text.data, text.size)) == NULL)
-            code = cli_fail(c, PAWL_NOMEM, &err);
-        else
-            code = chat_with(k, prompt);
-    }
-    buf_free(&text);
+    arena_init(&k->mem, NULL, 4096);
+    arena_init(&k->scratch, NULL, 16384);
+    buf_init(&k->ahead, NULL);
+    buf_init(&k->config, NULL);
+    pthread_mutex_init(&k->asking, NULL);
+    code = chat_call(k);
+    if (c->bare && code != EXIT_DONE && !k->told && k->format == CHAT_STREAM)
+        chat_told(k);
+    arena_free(&k->mem);
+    arena_free(&k->scratch);
+    buf_free(&k->ahead);
+    buf_free(&k->config);
     free(k);
     return code;
 }
@@ -561,6 +654,24 @@ static const cli_option options[] = {
     { "output-format", "text|json|stream-json", "the answer; one object with its cost; one frame a line during the turn" },
     { "input-format", "text|stream-json", "of stdin: frames, with -p -" },
     { "include-partial-messages", NULL, "with stream-json: also partial answers of the model" },
+    { "system-prompt", "TEXT", "the system prompt of the built-in agent" },
+    { "system-prompt-file", "PATH", "the same, from a file" },
+    { "append-system-prompt", "TEXT", "added to the system prompt of the built-in agent" },
+    { "tools", "default|NAMES", "the tools of the built-in agent, apart by commas; empty: none" },
+    { "allowedTools", "RULES", "allow rules for this call, apart by commas: Read,Bash(git diff:*)" },
+    { "disallowedTools", "RULES", "deny rules, which the run keeps" },
+    { "add-dir", "DIR...", "a further folder of the workspace" },
+    { "settings", "JSON|FILE", "more rules and hooks, in the form of settings.json" },
+    { "setting-sources", "LIST", "user,project,local: settings that are not named allow nothing; they may still deny" },
+    { "mcp-config", "JSON|FILE", "for clients that give it: servers in it are refused" },
+    { "strict-mcp-config", NULL, "for clients that give it: there are no MCP servers" },
+    { "max-thinking-tokens", "N", "a budget for the thinking of the model" },
+    { "thinking", "disabled", "for clients that give it: no thinking is asked for" },
+    { "permission-prompt-tool", "stdio", "without a verb: the client answers questions, which are denied otherwise" },
+    { "allow-dangerously-skip-permissions", NULL, "with frames: bypassPermissions may be set later" },
+    { "fork-session", NULL, "with --continue or --resume: go on in a new run, and leave the old one" },
+    { "session-id", "RUN", "the id of the new run" },
+    { "without-client-hooks", NULL, "with --resume: give up hooks of an earlier client that this one does not have" },
     OPTION_ANCHOR,
     RECORD_OPTIONS,
     { "verbose", NULL, "print on stderr which tools are used" },
@@ -569,6 +680,7 @@ static const cli_option options[] = {
 
 const cli_verb verb_chat = {
     .name = "chat", .form = "[FILE]", .what = "send a prompt to an agent", .options = options, .most = 1, .store = true, .acts = true, .run = chat_run,
+    .refused = chat_refused,
     .about = "The agent is FILE, or a built-in agent with all tools. It works in this folder,\n"
              "and AGENTS.md, else CLAUDE.md, is added to its system prompt. The conversation\n"
              "is a run: it is stored, every verb works on it, and it can be killed at any\n"

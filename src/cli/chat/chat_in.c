@@ -81,7 +81,7 @@ static void each_wait(chat *k, arena *mem, each_wait_fn *fn, void *ctx)
 /* After `initialize` all open questions are sent again; a client accepts a request twice. */
 static bool again(chat *k, arena *mem, const ask *a, void *ctx)
 {
-    const pawl_value *request = chat_request(mem, a->w.id, a->w.slot, a->call, a->w.kind == PAWL_WAIT_APPROVAL, a->w.about, a->w.prompt);
+    const pawl_value *request = chat_request(k, mem, a->w.id, a->w.slot, a->call, a->w.kind == PAWL_WAIT_APPROVAL, a->w.about, a->w.prompt);
 
     (void)ctx;
     if (request != NULL)
@@ -89,20 +89,111 @@ static bool again(chat *k, arena *mem, const ask *a, void *ctx)
     return true;
 }
 
+/* To a client whose `initialize` was read before the run was there. */
+static void again_all(chat *k)
+{
+    arena mem;
+
+    if (k->hello == NULL)
+        return;
+    arena_init(&mem, NULL, 4096);
+    each_wait(k, &mem, again, NULL);
+    arena_free(&mem);
+}
+
 typedef struct answer_search { const char *id; const pawl_value *reply; pawl_code rc; pawl_err err; bool found; } answer_search;
 
-/* An approval, perhaps with changed arguments; or a denial, perhaps with a reason. */
+/* An approval, perhaps with changed arguments; or a denial, perhaps with a reason. Rules that come with it are not taken: then the call is denied, for some
+ * of them may restrict. */
 static const pawl_value *approval_of(arena *mem, const pawl_wait *w, const pawl_value *reply)
 {
     const char *behavior = pawl_value_string(pawl_value_get(reply, "behavior"));
     const pawl_value *input = pawl_value_get(reply, "updatedInput"), *note = pawl_value_get(reply, "message");
 
+    if (behavior != NULL && strcmp(behavior, "allow") == 0 && pawl_value_size(pawl_value_get(reply, "updatedPermissions")) > 0)
+        return value_pack(mem, NULL, "{s:b,s:s}", "approve", 0, "note", "updatedPermissions is not in this version of Pawl: answer without it");
     if (behavior != NULL && strcmp(behavior, "allow") == 0)
         return input == NULL || pawl_value_equal(input, pawl_value_get(w->about, "input")) ? value_bool(mem, true)
                                                                                           : value_pack(mem, NULL, "{s:b,s:v}", "approve", 1, "input", input);
     if (behavior == NULL || strcmp(behavior, "deny") != 0)
         return NULL;
     return pawl_value_size(note) > 0 ? value_pack(mem, NULL, "{s:b,s:v}", "approve", 0, "note", note) : value_bool(mem, false);
+}
+
+/* ---- questions ---- */
+
+static bool is_label(const pawl_value *question, const char *text, size_t size)
+{
+    pawl_iter it = pawl_iter_of(pawl_value_get(question, "options"));
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *label = pawl_value_string(pawl_value_type(one) == PAWL_TYPE_STRING ? one : pawl_value_get(one, "label"));
+
+        if (label != NULL && strlen(label) == size && memcmp(label, text, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The size of the longest label that `text` begins with, before its end or a comma; 0: none. */
+static size_t label_first(const pawl_value *question, const char *text)
+{
+    size_t best = 0;
+
+    for (size_t n = 1; n <= strlen(text); n++)
+        if ((text[n] == '\0' || strncmp(text + n, ", ", 2) == 0) && is_label(question, text, n))
+            best = n;
+    return best;
+}
+
+/* Of a question with several answers: the labels in a text, apart by ", ". NULL: one of them is none. */
+static const pawl_value *labels_of(arena *mem, const pawl_value *question, const char *text)
+{
+    const pawl_value *all = value_pack(mem, NULL, "[]");
+    size_t n;
+
+    while (*text != '\0' && (n = label_first(question, text)) > 0) {
+        all = value_push(mem, all, value_string(mem, text, n));
+        text += n + (text[n] != '\0' ? 2 : 0);
+    }
+    return *text == '\0' && pawl_value_size(all) > 0 ? all : NULL;
+}
+
+static const pawl_value *answer_one(arena *mem, const pawl_value *question, const pawl_value *words)
+{
+    const bool several = pawl_value_bool(pawl_value_get(question, "multi_select"));
+    pawl_iter it = pawl_iter_of(words);
+    const pawl_value *one;
+
+    if (pawl_value_type(words) == PAWL_TYPE_STRING && several)
+        return labels_of(mem, question, pawl_value_string(words));
+    if (pawl_value_type(words) == PAWL_TYPE_STRING)
+        return is_label(question, pawl_value_string(words), pawl_value_size(words)) ? words : NULL;
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_type(one) != PAWL_TYPE_STRING || !is_label(question, pawl_value_string(one), pawl_value_size(one)))
+            return NULL;
+    return several && pawl_value_type(words) == PAWL_TYPE_ARRAY && pawl_value_size(words) > 0 ? words : NULL;
+}
+
+/* The answers by header, as the agent wants them; a client names a question by its header or by its text. NULL: not all are answered by labels. */
+static const pawl_value *answers_of(arena *mem, const pawl_wait *w, const pawl_value *reply)
+{
+    const pawl_value *answers = pawl_value_find(reply, "/updatedInput/answers"), *out = value_pack(mem, NULL, "{}"), *one, *words;
+    pawl_iter it = pawl_iter_of(pawl_value_get(w->about, "questions"));
+    const char *behavior = pawl_value_string(pawl_value_get(reply, "behavior"));
+
+    if (pawl_value_type(answers) != PAWL_TYPE_OBJECT || (behavior != NULL && strcmp(behavior, "allow") != 0))
+        return NULL;
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *header = pawl_value_string(pawl_value_get(one, "header")), *text = pawl_value_string(pawl_value_get(one, "question"));
+
+        if (header == NULL || ((words = pawl_value_get(answers, header)) == NULL && (text == NULL || (words = pawl_value_get(answers, text)) == NULL)) ||
+            (words = answer_one(mem, one, words)) == NULL)
+            return NULL;
+        out = value_with(mem, out, header, words);
+    }
+    return out;
 }
 
 /* Signed, where the wait names approvers. */
@@ -122,6 +213,14 @@ static pawl_code answer_leave(chat *k, arena *mem, const ask *asked, const pawl_
     return rc == PAWL_OK ? leave_bytes(k, asked->run, PAWL_DELIVER_ANSWER, asked->w.id, (pawl_bytes){ json, strlen(json) }, err) : rc;
 }
 
+/* A wait that stayed open would hold the client for ever. */
+static pawl_code unanswered(chat *k, pawl_err *err)
+{
+    const pawl_code rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, err);
+
+    return rc == PAWL_OK ? fail(err, PAWL_INVALID, "each question is answered by a label of its options, under its text or its header; the turn ends") : rc;
+}
+
 static bool answer(chat *k, arena *mem, const ask *asked, void *ctx)
 {
     answer_search *a = ctx;
@@ -131,9 +230,15 @@ static bool answer(chat *k, arena *mem, const ask *asked, void *ctx)
     if (strcmp(w->id, a->id) != 0)
         return true;
     a->found = true;
-    v = w->kind == PAWL_WAIT_APPROVAL ? approval_of(mem, w, a->reply) : pawl_value_find(a->reply, "/updatedInput/answers");
+    if (pawl_value_bool(pawl_value_get(a->reply, "interrupt"))) {       /* alone: behind a denial it could come when the turn is over */
+        a->rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &a->err);
+        return false;
+    }
+    v = w->kind == PAWL_WAIT_APPROVAL ? approval_of(mem, w, a->reply) : answers_of(mem, w, a->reply);
     if (v != NULL)
         a->rc = answer_leave(k, mem, asked, v, &a->err);
+    else if (w->kind == PAWL_WAIT_QUESTION && pawl_value_find(a->reply, "/updatedInput/answers") != NULL)
+        a->rc = unanswered(k, &a->err);
     else if (w->kind == PAWL_WAIT_QUESTION)
         a->rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &a->err);     /* nobody can answer: the turn ends */
     else
@@ -277,21 +382,24 @@ static void on_response(chat *k, arena *mem, const pawl_value *v)
 {
     const pawl_value *r = pawl_value_get(v, "response"), *reply = pawl_value_get(r, "response");
     answer_search a = { .id = pawl_value_string(pawl_value_get(r, "request_id")), .reply = reply };
-    pawl_err err = {0};
+    const char *subtype = pawl_value_string(pawl_value_get(r, "subtype")), *error = pawl_value_string(pawl_value_get(r, "error"));
+    const bool failed = subtype != NULL && strcmp(subtype, "error") == 0;
 
     if (a.id == NULL) {
         bad_frame(k, "a control_response names its request_id");
         return;
     }
-    if (pawl_value_string(pawl_value_get(r, "subtype")) != NULL && strcmp(pawl_value_string(pawl_value_get(r, "subtype")), "error") == 0)
-        a.reply = value_pack(mem, NULL, "{s:s}", "behavior", "deny");
+    if (strncmp(a.id, "hook-", 5) == 0) {       /* one that is not found any more: its time was over, or the turn */
+        (void)chat_hook_answered(k, a.id, reply, failed ? error != NULL ? error : "it failed" : NULL);
+        return;
+    }
+    if (failed)
+        a.reply = value_pack(mem, NULL, "{s:s,s:s}", "behavior", "deny", "message", error != NULL ? error : "");
     each_wait(k, mem, answer, &a);
     if (a.rc != PAWL_OK)
         bad_frame(k, a.err.text);
     else if (!a.found)
         bad_frame(k, "nothing of that request_id is open");
-    if (a.found && pawl_value_bool(pawl_value_get(reply, "interrupt")) && leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &err) != PAWL_OK)
-        bad_frame(k, err.text);
 }
 
 static pawl_code mode_set(chat *k, arena *mem, const pawl_value *request, pawl_err *err)
@@ -306,6 +414,44 @@ static pawl_code mode_set(chat *k, arena *mem, const pawl_value *request, pawl_e
     return leave(k, PAWL_DELIVER_UPDATE, NULL, value_pack(mem, NULL, "{s:s}", "@mode", word), err);
 }
 
+/* The settings of requests with another model, or another budget for thinking; each takes effect with the next request. */
+static pawl_code config_set(chat *k, arena *mem, const chat_request_settings *set, pawl_err *err)
+{
+    const pawl_value *was = k->config.size > 0 ? value_parse(mem, k->config.data, k->config.size, "settings", err) : NULL;
+    const pawl_value *now = k->config.size > 0 && was == NULL ? NULL : chat_config(k, mem, was, set, err);
+
+    if (now == NULL)
+        return err->code != PAWL_OK ? err->code : PAWL_NOMEM;
+    buf_reset(&k->config);
+    canon(&k->config, now);
+    return leave(k, PAWL_DELIVER_UPDATE, NULL, value_pack(mem, NULL, "{s:v}", "@config", now), err);
+}
+
+/* null: that of the file again. */
+static pawl_code model_set(chat *k, arena *mem, const pawl_value *request, pawl_err *err)
+{
+    const pawl_value *model = pawl_value_get(request, "model");
+    const chat_request_settings set = { .model = pawl_value_string(model) != NULL ? chat_model(k, mem, pawl_value_string(model)) : k->s->of->agent->a.model };
+
+    if (model != NULL && pawl_value_type(model) != PAWL_TYPE_STRING && pawl_value_type(model) != PAWL_TYPE_NULL)
+        return fail(err, PAWL_INVALID, "model is a text, or null");
+    return config_set(k, mem, &set, err);
+}
+
+/* A second one: its hooks would come too late. */
+static pawl_code initialize(chat *k, arena *mem, const pawl_value *request, pawl_err *err)
+{
+    static const char *const due[] = { "hooks", "agents", "sdkMcpServers", "systemPrompt", "appendSystemPrompt", "jsonSchema", "skills", "plugins" };
+    const pawl_value *v;
+
+    (void)k, (void)mem;
+    for (size_t i = 0; i < sizeof due / sizeof *due; i++)
+        if ((v = pawl_value_get(request, due[i])) != NULL && pawl_value_type(v) != PAWL_TYPE_NULL && pawl_value_size(v) > 0)
+            return fail(err, PAWL_INVALID, "initialize: %s holds only as the first frame of a call without a verb: pawl --input-format stream-json "
+                        "--output-format stream-json", due[i]);
+    return PAWL_OK;
+}
+
 static void on_request(chat *k, arena *mem, const pawl_value *v)
 {
     const char *id = pawl_value_string(pawl_value_get(v, "request_id"));
@@ -318,17 +464,23 @@ static void on_request(chat *k, arena *mem, const pawl_value *v)
         bad_frame(k, "a control_request has a request_id, and a request with its subtype");
         return;
     }
-    if (strcmp(subtype, "initialize") == 0) {
-        respond(k, mem, id, value_pack(mem, NULL, "{s:[],s:s}", "commands", "session_id", k->s->run), NULL);
+    if (strcmp(subtype, "initialize") == 0 && (rc = initialize(k, mem, request, &err)) == PAWL_OK) {
+        respond(k, mem, id, chat_greeting(k, mem), NULL);
         each_wait(k, mem, again, NULL);
         return;
     }
-    if (strcmp(subtype, "interrupt") == 0)
+    if (strcmp(subtype, "mcp_status") == 0) {
+        respond(k, mem, id, value_pack(mem, NULL, "{s:[]}", "mcpServers"), NULL);
+        return;
+    }
+    if (rc == PAWL_OK && strcmp(subtype, "interrupt") == 0)
         rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &err);
+    else if (strcmp(subtype, "set_model") == 0)
+        rc = model_set(k, mem, request, &err);
     else if (strcmp(subtype, "set_permission_mode") == 0)
         rc = mode_set(k, mem, request, &err);
-    else
-        rc = fail(&err, PAWL_INVALID, "no such request: \"%.40s\"; initialize, interrupt and set_permission_mode are", subtype);
+    else if (rc == PAWL_OK)
+        rc = fail(&err, PAWL_INVALID, "no such request: \"%.40s\"; initialize, interrupt, set_model, set_permission_mode and mcp_status are", subtype);
     respond(k, mem, id, NULL, rc == PAWL_OK ? NULL : err.text);
 }
 
@@ -353,7 +505,7 @@ static void on_line(chat *k, const char *line, size_t size)
         on_request(k, &mem, v);
     else if (type != NULL && strcmp(type, "control_response") == 0)
         on_response(k, &mem, v);
-    else
+    else if (type == NULL || strcmp(type, "control_cancel_request") != 0)       /* each request here is answered at once: there is nothing to cancel */
         bad_frame(k, "its type is none of user, control_request, control_response");
     arena_free(&mem);
 }
@@ -370,6 +522,7 @@ static ssize_t part(chat *k, char *out)
         const bool full = k->later.size - k->later_at > LATER_BYTES_MAX;
 
         inputs_leave(k);
+        chat_hooks_look(k);
         if (poll(&fd, full ? 0 : 1, k->later.size > 0 ? DRAIN_MS : LOOK_MS) <= 0)
             continue;
         if ((n = read(STDIN_FILENO, out, PART_BYTES)) >= 0)
@@ -428,16 +581,20 @@ static void *listens(void *arg)
 {
     chat *k = arg;
     char data[PART_BYTES];
-    ssize_t n;
+    ssize_t n = 1;
     buf line;
 
     buf_init(&line, NULL);
     buf_init(&k->later, NULL);
-    while ((n = part(k, data)) > 0 && line_take(k, &line, data, (size_t)n))
+    again_all(k);
+    if (k->ahead.size > 0 && !line_take(k, &line, k->ahead.data, k->ahead.size))
+        n = -1;
+    while (n > 0 && (n = part(k, data)) > 0 && line_take(k, &line, data, (size_t)n))
         continue;
     if (line.size > 0 && n == 0)
         (void)line_take(k, &line, "\n", 1);
     buf_free(&line);
+    chat_hooks_end(k);
     inputs_drain(k);
     buf_free(&k->later);
     pthread_mutex_lock(&k->hearing);

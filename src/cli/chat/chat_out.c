@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 static const int64_t open_ms = 5;
 
@@ -20,32 +21,93 @@ void chat_write(chat *k, const pawl_value *v)
     pthread_mutex_unlock(&k->writing);
 }
 
+void chat_write_line(chat *k, const buf *line)
+{
+    pthread_mutex_lock(&k->writing);
+    cli_put(k->c, line);
+    fflush(stdout);
+    pthread_mutex_unlock(&k->writing);
+}
+
+const pawl_value *chat_uuid(arena *mem)
+{
+    unsigned char b[16] = {0};
+    char text[37];
+    size_t n = 0;
+
+    (void)getrandom(b, sizeof b, 0);
+    b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+    for (size_t i = 0; i < sizeof b; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
+    return value_string(mem, text, n);
+}
+
 static void frame(chat *k, const pawl_value *v, chat_source *of)
 {
     arena *mem = &k->scratch;
 
     if (k->format != CHAT_STREAM)
         return;
+    v = value_with(mem, v, "uuid", chat_uuid(mem));
     v = value_with(mem, v, "parent_tool_use_id", of->call != NULL ? value_string(mem, of->call, strlen(of->call)) : value_null(mem));
     chat_write(k, value_with(mem, v, "session_id", value_string(mem, k->s->run, strlen(k->s->run))));
 }
 
+/* The tool of that name, as its model knows it. */
+static const pawl_agent_tool *tool_of(const chat *k, const char *name)
+{
+    const pawl_agent *a = &k->s->of->agent->a;
+
+    for (size_t i = 0; name != NULL && i < a->ntools; i++)
+        if (strcmp(a->tools[i].name, name) == 0)
+            return &a->tools[i];
+    return NULL;
+}
+
+const char *chat_tool_word(const chat *k, const char *name)
+{
+    const pawl_agent_tool *t = tool_of(k, name);
+
+    return t != NULL ? chat_word(k, name, t->rule) : name;
+}
+
+/* What SDKs for agents read of it beside what it says; "2.0.0" is the protocol that is spoken. */
+static const pawl_value *init_more(arena *mem, const pawl_value *v)
+{
+    char version[64];
+
+    snprintf(version, sizeof version, "2.0.0 (pawl %s)", pawl_version());
+    v = value_with(mem, v, "claude_code_version", value_string(mem, version, strlen(version)));
+    v = value_with(mem, v, "apiKeySource", value_pack(mem, NULL, "s", "user"));
+    v = value_with(mem, v, "output_style", value_pack(mem, NULL, "s", "default"));
+    v = value_with(mem, v, "slash_commands", value_pack(mem, NULL, "[]"));
+    v = value_with(mem, v, "skills", value_pack(mem, NULL, "[]"));
+    v = value_with(mem, v, "plugins", value_pack(mem, NULL, "[]"));
+    v = value_with(mem, v, "agents", value_pack(mem, NULL, "[]"));
+    return value_with(mem, v, "uuid", chat_uuid(mem));
+}
+
 void chat_init_frame(chat *k, pawl_mode mode, const char *model)
 {
-    static const char *const can[] = { "interrupt", "can_use_tool", "set_permission_mode" };
+    static const char *const can[] = { "interrupt", "can_use_tool", "set_permission_mode", "set_model" };
     const pawl_agent *a = &k->s->of->agent->a;
     arena *mem = &k->c->mem;
     const pawl_value *tools = value_pack(mem, NULL, "[]"), *capabilities = value_pack(mem, NULL, "[]"), *v;
 
+    k->model = arena_text(mem, model);
     if (k->format != CHAT_STREAM)
         return;
-    for (size_t i = 0; i < a->ntools; i++)
-        tools = value_push(mem, tools, value_string(mem, a->tools[i].name, strlen(a->tools[i].name)));
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < a->ntools; i++) {
+        const char *word = chat_tool_word(k, a->tools[i].name);
+
+        tools = value_push(mem, tools, value_string(mem, word, strlen(word)));
+    }
+    for (size_t i = 0; i < sizeof can / sizeof *can; i++)
         capabilities = value_push(mem, capabilities, value_string(mem, can[i], strlen(can[i])));
     v = value_pack(mem, NULL, "{s:v,s:s,s:[],s:s,s:s,s:s,s:s,s:v,s:s}", "capabilities", capabilities, "cwd", k->s->folder, "mcp_servers", "model", model,
                    "permissionMode", pawl_mode_name(mode), "session_id", k->s->run, "subtype", "init", "tools", tools, "type", "system");
-    chat_write(k, v);
+    k->first = init_more(mem, v);
 }
 
 /* ---- messages ------------------------------------------------------------------------------------------ */
@@ -55,12 +117,37 @@ static bool begins(const char *text, const char *with)
     return text != NULL && strncmp(text, with, strlen(with)) == 0;
 }
 
+static const pawl_value *tokens_of(arena *mem, const int64_t usage[4])
+{
+    return value_pack(mem, NULL, "{s:i,s:i,s:i,s:i}", "cache_creation_input_tokens", usage[3], "cache_read_input_tokens", usage[2], "input_tokens", usage[0],
+                      "output_tokens", usage[1]);
+}
+
+/* An image has its data in a `source`, as clients know it. */
+static const pawl_value *content_shown(arena *mem, const pawl_value *content)
+{
+    const pawl_value *all = value_pack(mem, NULL, "[]"), *one;
+    pawl_iter it = pawl_iter_of(content);
+
+    if (pawl_value_type(content) != PAWL_TYPE_ARRAY)
+        return content;
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *type = pawl_value_string(pawl_value_get(one, "type"));
+
+        if (type != NULL && strcmp(type, "image") == 0 && pawl_value_get(one, "data") != NULL && pawl_value_get(one, "media_type") != NULL)
+            one = value_pack(mem, NULL, "{s:{s:v,s:v,s:s},s:s}", "source", "data", pawl_value_get(one, "data"), "media_type", pawl_value_get(one, "media_type"),
+                             "type", "base64", "type", "image");
+        all = value_push(mem, all, one);
+    }
+    return all;
+}
+
 /* The result of a tool, as a message of the user. */
 static const pawl_value *tool_result(chat *k, const pawl_value *m)
 {
     arena *mem = &k->scratch;
-    const pawl_value *one = value_pack(mem, NULL, "{s:v,s:v,s:s}", "content", pawl_value_get(m, "content"), "tool_use_id", pawl_value_get(m, "tool_call_id"),
-                                       "type", "tool_result");
+    const pawl_value *one = value_pack(mem, NULL, "{s:v,s:v,s:s}", "content", content_shown(mem, pawl_value_get(m, "content")), "tool_use_id",
+                                       pawl_value_get(m, "tool_call_id"), "type", "tool_result");
 
     if (pawl_value_bool(pawl_value_get(m, "is_error")))
         one = value_with(mem, one, "is_error", value_bool(mem, true));
@@ -85,14 +172,19 @@ static const pawl_value *kept(chat *k, const pawl_value *v)
 static void denied(chat *k, const pawl_value *tool, const pawl_value *id)
 {
     pawl_iter it = pawl_iter_of(k->turn.denials);
-    const pawl_value *one;
+    const pawl_value *one, *input;
+    const char *word;
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         if (pawl_value_equal(pawl_value_get(one, "tool_use_id"), id))
             return;
     if (k->turn.denials == NULL)
         k->turn.denials = value_pack(&k->mem, NULL, "[]");
-    k->turn.denials = value_push(&k->mem, k->turn.denials, kept(k, value_pack(&k->scratch, NULL, "{s:v,s:v}", "tool_name", tool, "tool_use_id", id)));
+    if ((input = pawl_value_get(k->inputs_of, pawl_value_string(id) != NULL ? pawl_value_string(id) : "")) == NULL)
+        input = value_pack(&k->scratch, NULL, "{}");
+    word = chat_tool_word(k, pawl_value_string(tool));
+    one = value_pack(&k->scratch, NULL, "{s:v,s:s,s:v}", "tool_input", input, "tool_name", word != NULL ? word : "", "tool_use_id", id);
+    k->turn.denials = value_push(&k->mem, k->turn.denials, kept(k, one));
 }
 
 static void on_tool(chat *k, const pawl_value *m, chat_source *of)
@@ -106,6 +198,42 @@ static void on_tool(chat *k, const pawl_value *m, chat_source *of)
 
 static void answer_ends(chat *k, chat_source *of);
 
+/* One block of an answer, as clients know it. */
+static const pawl_value *block_shown(chat *k, const pawl_value *block)
+{
+    const char *type = pawl_value_string(pawl_value_get(block, "type")), *id = pawl_value_string(pawl_value_get(block, "id")), *word;
+    arena *mem = &k->scratch;
+
+    if (type != NULL && strcmp(type, "thinking") == 0 && pawl_value_get(block, "signature") == NULL)
+        return value_with(mem, block, "signature", value_string(mem, "", 0));
+    if (type == NULL || strcmp(type, "tool_use") != 0)
+        return block;
+    if (id != NULL && pawl_value_get(block, "input") != NULL)
+        k->inputs_of = value_with(&k->mem, k->inputs_of != NULL ? k->inputs_of : value_pack(&k->mem, NULL, "{}"), id, kept(k, pawl_value_get(block, "input")));
+    word = chat_tool_word(k, pawl_value_string(pawl_value_get(block, "name")));
+    return word != NULL ? value_with(mem, block, "name", value_string(mem, word, strlen(word))) : block;
+}
+
+static const pawl_value *answer_shown(chat *k, const pawl_value *m, chat_source *of)
+{
+    arena *mem = &k->scratch;
+    const pawl_value *content = pawl_value_get(m, "content"), *blocks = value_pack(mem, NULL, "[]"), *one;
+    pawl_iter it = pawl_iter_of(content);
+
+    if (pawl_value_type(content) == PAWL_TYPE_STRING)
+        blocks = pawl_value_size(content) > 0 ? value_pack(mem, NULL, "[{s:v,s:s}]", "text", content, "type", "text") : blocks;
+    else
+        while ((one = pawl_iter_next(&it, NULL)) != NULL)
+            blocks = value_push(mem, blocks, block_shown(k, one));
+    m = value_with(mem, m, "content", blocks);
+    m = value_with(mem, m, "id", chat_uuid(mem));
+    m = value_with(mem, m, "model", value_string(mem, k->model, strlen(k->model)));
+    m = value_with(mem, m, "stop_reason", of->stop != NULL ? of->stop : value_null(mem));
+    m = value_with(mem, m, "stop_sequence", value_null(mem));
+    m = value_with(mem, m, "type", value_string(mem, "message", 7));
+    return value_with(mem, m, "usage", tokens_of(mem, of->usage));
+}
+
 static void on_message(chat *k, const pawl_value *m, chat_source *of)
 {
     const char *role = pawl_value_string(pawl_value_get(m, "role"));
@@ -117,7 +245,7 @@ static void on_message(chat *k, const pawl_value *m, chat_source *of)
     } else if (strcmp(role, "assistant") == 0) {
         answer_ends(k, of);
         k->turn.turns += of->call == NULL;
-        frame(k, value_pack(&k->scratch, NULL, "{s:v,s:s}", "message", m, "type", "assistant"), of);
+        frame(k, value_pack(&k->scratch, NULL, "{s:v,s:s}", "message", answer_shown(k, m, of), "type", "assistant"), of);
     }
 }
 
@@ -180,8 +308,8 @@ static void on_delta(chat *k, const pawl_delta *d, chat_source *of)
         break;
     case PAWL_DELTA_TOOL_INPUT:
         if (d->id != NULL)
-            block_enter(k, "tool_use", value_pack(mem, NULL, "{s:s,s:{},s:s,s:s}", "id", d->id, "input", "name", d->name != NULL ? d->name : "", "type",
-                                                  "tool_use"), of);
+            block_enter(k, "tool_use", value_pack(mem, NULL, "{s:s,s:{},s:s,s:s}", "id", d->id, "input", "name",
+                                                  d->name != NULL ? chat_tool_word(k, d->name) : "", "type", "tool_use"), of);
         delta(k, "input_json_delta", "partial_json", d, of);
         break;
     case PAWL_DELTA_TOOL_OUTPUT:
@@ -202,10 +330,24 @@ const char *chat_tool(const pawl_value *about)
     return name != NULL ? name : pawl_value_string(pawl_value_get(about, "tool"));
 }
 
-const pawl_value *chat_request(arena *mem, const char *id, const char *slot, const char *by, bool approval, const pawl_value *about, const pawl_value *prompt)
+/* Their names of what is asked, too: `multiSelect` beside `multi_select`. */
+static const pawl_value *questions_shown(arena *mem, const pawl_value *about)
 {
-    const pawl_value *input = approval ? pawl_value_get(about, "input") : about, *request;
-    const char *tool = approval ? chat_tool(about) : "AskUserQuestion";
+    const pawl_value *all = value_pack(mem, NULL, "[]"), *one, *several;
+    pawl_iter it = pawl_iter_of(pawl_value_get(about, "questions"));
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        several = pawl_value_get(one, "multi_select");
+        all = value_push(mem, all, value_with(mem, one, "multiSelect", several != NULL ? several : value_bool(mem, false)));
+    }
+    return pawl_value_get(about, "questions") != NULL ? value_with(mem, about, "questions", all) : about;
+}
+
+const pawl_value *chat_request(const chat *k, arena *mem, const char *id, const char *slot, const char *by, bool approval, const pawl_value *about,
+                               const pawl_value *prompt)
+{
+    const pawl_value *input = approval ? pawl_value_get(about, "input") : questions_shown(mem, about), *request;
+    const char *tool = approval ? chat_tool_word(k, chat_tool(about)) : "AskUserQuestion";
 
     if (tool == NULL || id == NULL)
         return NULL;
@@ -228,9 +370,9 @@ static void on_ask(chat *k, const char *id, const pawl_value *v, const chat_sour
     if (strcmp(kind, "approval") == 0 && id != NULL && tool != NULL)
         k->asked = value_with(&k->mem, k->asked != NULL ? k->asked : value_pack(&k->mem, NULL, "{}"), id,
                               kept(k, value_pack(&k->scratch, NULL, "[s,v]", tool, pawl_value_get(v, "slot"))));
-    if (!k->frames_in)
+    if (!k->frames_in || !k->answers)
         return;
-    request = chat_request(&k->scratch, id, pawl_value_string(pawl_value_get(v, "slot")), of->call, strcmp(kind, "approval") == 0, about,
+    request = chat_request(k, &k->scratch, id, pawl_value_string(pawl_value_get(v, "slot")), of->call, strcmp(kind, "approval") == 0, about,
                            pawl_value_get(v, "prompt"));
     if (request != NULL)
         chat_write(k, request);
@@ -255,10 +397,15 @@ static const struct { const char *end, *subtype, *reason; bool error; } ends[] =
     { "", "success", "tool_deferred", false },
 };
 
-static const pawl_value *usage_of(arena *mem, const chat_turn *t)
+/* By model; of sub-agents with other models, too, under that of the run. */
+static const pawl_value *models_of(const chat *k, arena *mem)
 {
-    return value_pack(mem, NULL, "{s:i,s:i,s:i,s:i}", "cache_creation_input_tokens", t->usage[3], "cache_read_input_tokens", t->usage[2], "input_tokens",
-                      t->usage[0], "output_tokens", t->usage[1]);
+    const chat_turn *t = &k->turn;
+    const pawl_value *v = value_pack(mem, NULL, "{s:i,s:i,s:i,s:f,s:i,s:i,s:i}", "cacheCreationInputTokens", t->usage[3], "cacheReadInputTokens", t->usage[2],
+                                     "contextWindow", (int64_t)0, "costUSD", (double)t->micros / 1e6, "inputTokens", t->usage[0], "outputTokens", t->usage[1],
+                                     "webSearchRequests", (int64_t)0);
+
+    return k->model != NULL ? value_with(mem, value_pack(mem, NULL, "{}"), k->model, v) : value_pack(mem, NULL, "{}");
 }
 
 const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_value *waits)
@@ -271,11 +418,12 @@ const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_v
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strcmp(end, ends[i].end) == 0)
             subtype = ends[i].subtype, reason = ends[i].reason, error = ends[i].error;
-    v = value_pack(mem, NULL, "{s:i,s:b,s:i,s:v,s:s,s:s,s:v,s:s,s:s,s:v,s:s,s:v}", "duration_ms", epoch_ms() - t->begun_ms, "is_error", (int)error, "num_turns",
+    v = value_pack(mem, NULL, "{s:i,s:i,s:b,s:v,s:i,s:v,s:s,s:s,s:v,s:s,s:s,s:v,s:s,s:v,s:v}", "duration_api_ms", t->api_ms, "duration_ms",
+                   epoch_ms() - t->begun_ms, "is_error", (int)error, "modelUsage", models_of(k, mem), "num_turns",
                    (int64_t)t->turns, "permission_denials", t->denials != NULL ? t->denials : value_pack(mem, NULL, "[]"), "result",
                    t->text != NULL ? t->text : "",
                    "session_id", k->s->run, "stop_reason", t->stop != NULL ? value_string(mem, t->stop, strlen(t->stop)) : value_null(mem), "subtype", subtype,
-                   "terminal_reason", reason, "total_cost_usd", value_real(mem, (double)t->micros / 1e6), "type", "result", "usage", usage_of(mem, t));
+                   "terminal_reason", reason, "total_cost_usd", value_real(mem, (double)t->micros / 1e6), "type", "result", "usage", tokens_of(mem, t->usage), "uuid", chat_uuid(mem));
     if (t->error != NULL)
         v = value_with(mem, v, "errors", value_pack(mem, NULL, "[s]", t->error));
     return waits != NULL ? value_with(mem, v, "waits", waits) : v;
@@ -298,18 +446,24 @@ static void on_done(chat *k, const pawl_value *v)
         chat_write(k, k->result);
     turn_ended(k);
     k->turn = (chat_turn){ .begun_ms = epoch_ms() };
+    k->inputs_of = NULL;
 }
 
 /* The usage of a child is in the child's own receipts; with a budget also in its parent's, with the number of calls. */
-static void on_receipt(chat *k, const pawl_value *v, const chat_source *of)
+static void on_receipt(chat *k, const pawl_value *v, int64_t time_ms, chat_source *of)
 {
     static const char *const names[] = { "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens" };
     const pawl_value *usage = pawl_value_find(v, "/value/usage");
 
-    for (size_t i = 0; i < 4; i++)
-        k->turn.usage[i] += pawl_value_int(pawl_value_get(usage, names[i]));
+    for (size_t i = 0; i < 4; i++) {
+        of->usage[i] = pawl_value_int(pawl_value_get(usage, names[i]));
+        k->turn.usage[i] += of->usage[i];
+    }
+    of->stop = kept(k, pawl_value_find(v, "/value/stop"));
     if (pawl_value_find(v, "/usage/calls") == NULL)
         k->turn.micros += pawl_value_int(pawl_value_find(v, "/usage/micros"));
+    if (pawl_value_find(v, "/value/message") != NULL && of->asked_ms > 0 && time_ms > of->asked_ms)
+        k->turn.api_ms += time_ms - of->asked_ms;
     if (of->call == NULL && pawl_value_find(v, "/value/message") != NULL && pawl_value_string(pawl_value_find(v, "/value/stop")) != NULL)
         k->turn.stop = pawl_value_string(kept(k, pawl_value_find(v, "/value/stop")));
 }
@@ -330,10 +484,29 @@ static void child_add(chat *k, const pawl_value *v)
     k->sources[i] = (chat_source){ .run = arena_text(&k->mem, run), .call = arena_text(&k->mem, call) };
 }
 
+/* What clients know of a sub-agent: its run is the task. */
+static const pawl_value *task_shown(arena *mem, const pawl_value *v, bool over)
+{
+    const pawl_value *run = pawl_value_get(v, "session_id"), *what = pawl_value_get(v, "agent_type"), *result = pawl_value_get(v, "result");
+    const bool text = pawl_value_type(result) == PAWL_TYPE_STRING;
+
+    if (run != NULL)
+        v = value_with(mem, v, "task_id", run);
+    if (!over) {
+        v = value_with(mem, v, "description", what != NULL ? what : value_string(mem, "", 0));
+        return value_with(mem, v, "task_type", value_string(mem, "local_agent", 11));
+    }
+    v = value_with(mem, v, "output_file", value_string(mem, "", 0));
+    v = value_with(mem, v, "summary", text ? result : value_string(mem, "", 0));
+    return value_with(mem, v, "status", pawl_value_bool(pawl_value_get(v, "succeeded")) ? value_string(mem, "completed", 9) : value_string(mem, "failed", 6));
+}
+
 static void system_frame(chat *k, const char *subtype, const pawl_value *v, chat_source *of)
 {
     arena *mem = &k->scratch;
 
+    if (strncmp(subtype, "task_", 5) == 0)
+        v = task_shown(mem, v, strcmp(subtype, "task_started") != 0);
     v = value_with(mem, v, "subtype", value_string(mem, subtype, strlen(subtype)));
     frame(k, value_with(mem, v, "type", value_string(mem, "system", 6)), of);
 }
@@ -376,6 +549,8 @@ static void on_change(chat *k, const pawl_item_change *ch, chat_source *of)
     const pawl_delta *delta = ch->delta;
     pawl_delta said_json;
 
+    if (ch->kind == PAWL_ITEM_MESSAGE && !live && (ch->what & PAWL_ITEM_ADDED) != 0)
+        of->asked_ms = ch->time_ms;
     if (v != NULL && message && live && delta_of_value(v, &said_json))
         delta = &said_json;
     if (delta != NULL && k->partial)
@@ -393,7 +568,7 @@ static void on_change(chat *k, const pawl_item_change *ch, chat_source *of)
     else if (wait && strcmp(ch->part, "answer") == 0)
         on_answer(k, ch->call, v);
     else if (receipt)
-        on_receipt(k, v, of);
+        on_receipt(k, v, ch->time_ms, of);
 }
 
 /* True: the change will be written, or is a result; items of children that came before it are written first. */
@@ -499,6 +674,21 @@ static void *reads(void *arg)
     return NULL;
 }
 
+void chat_calls_keep(chat *k, const pawl_value *messages)
+{
+    const pawl_value *m = NULL, *block, *blocks = NULL;
+    pawl_iter it;
+
+    for (size_t n = pawl_value_size(messages); n > 0 && blocks == NULL; n--) {
+        m = pawl_value_at(messages, n - 1);
+        if (pawl_value_string(pawl_value_get(m, "role")) != NULL && strcmp(pawl_value_string(pawl_value_get(m, "role")), "assistant") == 0)
+            blocks = pawl_value_get(m, "content");
+    }
+    it = pawl_iter_of(pawl_value_type(blocks) == PAWL_TYPE_ARRAY ? blocks : NULL);
+    while ((block = pawl_iter_next(&it, NULL)) != NULL)
+        (void)block_shown(k, block);
+}
+
 /* Adds the children that a continued conversation already waits for. */
 static void children_add(chat *k)
 {
@@ -517,8 +707,6 @@ bool chat_reader_begin(chat *k)
 {
     pawl_code live = pawl_engine_live(k->s->engine, 0, 0, NULL);
 
-    arena_init(&k->mem, NULL, 4096);
-    arena_init(&k->scratch, NULL, 16384);
     pthread_mutex_init(&k->writing, NULL);
     pthread_mutex_init(&k->lock, NULL);
     pthread_mutex_init(&k->hearing, NULL);

@@ -55,22 +55,18 @@ static pawl_code settle(session *s, uint64_t seq, const pawl_value **set, pawl_e
     return rc == PAWL_OK && *set == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for a fork", s->run) : rc;
 }
 
-static int fork_from(session *s, uint64_t seq, const pawl_value *set)
+pawl_code fork_make(session *s, uint64_t seq, const pawl_value *set, const char *id, char fork[RUN_ID_BYTES], pawl_err *err)
 {
-    const char *id = cli_given(s->c, "id");
-    char fork[RUN_ID_BYTES], from[RUN_ID_BYTES];
     pawl_event change = { .kind = PAWL_EV_UPDATE, .by = go_who() };
-    pawl_err err = {0};
     pawl_code rc = PAWL_OK;
-    buf text, line;
+    buf text;
 
-    snprintf(from, sizeof from, "%s", s->run);
     if (id != NULL)
-        snprintf(fork, sizeof fork, "%s", id);
+        snprintf(fork, RUN_ID_BYTES, "%s", id);
     else
-        rc = cli_new_id(session_store(s), pawl_machine_name(s->machine), fork, &err);
+        rc = cli_new_id(session_store(s), pawl_machine_name(s->machine), fork, err);
     if (rc == PAWL_OK)
-        rc = settle(s, seq, &set, &err);
+        rc = settle(s, seq, &set, err);
     buf_init(&text, NULL);
     canon(&text, set);
     buf_char(&text, '\0');
@@ -78,14 +74,24 @@ static int fork_from(session *s, uint64_t seq, const pawl_value *set)
     if (rc == PAWL_OK && text.failed)
         rc = PAWL_NOMEM;
     if (rc == PAWL_OK)
-        rc = pawl_value_size(set) > 0 ? pawl_run_fork_with(s->engine, s->run, seq, fork, &change, &err) : pawl_run_fork(s->engine, s->run, seq, fork, &err);
+        rc = pawl_value_size(set) > 0 ? pawl_run_fork_with(s->engine, s->run, seq, fork, &change, err) : pawl_run_fork(s->engine, s->run, seq, fork, err);
     buf_free(&text);
+    return rc;
+}
+
+static int fork_from(session *s, uint64_t seq, const pawl_value *set)
+{
+    char fork[RUN_ID_BYTES];
+    pawl_err err = {0};
+    pawl_code rc = fork_make(s, seq, set, cli_given(s->c, "id"), fork, &err);
+    buf line;
+
     if (rc < 0)
         return cli_fail(s->c, rc, &err);
     if (seq > 0)
-        cli_note(s->c, "%s is a fork of %s at entry %llu; go on: pawl resume %s", fork, from, (unsigned long long)seq, fork);
+        cli_note(s->c, "%s is a fork of %s at entry %llu; go on: pawl resume %s", fork, s->run, (unsigned long long)seq, fork);
     else
-        cli_note(s->c, "%s is a fork of %s; go on: pawl resume %s", fork, from, fork);
+        cli_note(s->c, "%s is a fork of %s; go on: pawl resume %s", fork, s->run, fork);
     buf_init(&line, NULL);
     buf_fmt(&line, "%s\n", fork);
     cli_put(s->c, &line);
