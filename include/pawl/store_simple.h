@@ -1,4 +1,4 @@
-/* store_simple.h - a store of your own in three methods: put, get and list of opaque records.
+/* store_simple.h - a store of your own in three methods: put, get and list of opaque records (docs/STORES.md).
  *
  * pawl_store_simple makes a whole store of them: every verb of pawl/store_verbs.h, with leases, mailboxes, waits, snapshots, pruning. Each run has one
  * record that counts, its head. A write puts what is large into records of their own first, and then replaces the head: that one compare-and-set makes all
@@ -7,7 +7,9 @@
  * What the methods promise each other, and nothing more:
  *   - a put replaces a record as a whole, or not at all: no get ever sees half of one;
  *   - of two puts that expect the same version one succeeds, in whatever processes they are (compare-and-set);
- *   - when a put has returned PAWL_OK, every later get and list sees it, and it survives a crash. */
+ *   - when a put has returned PAWL_OK, every later get and list sees it, and it survives a crash.
+ *
+ * pawl/store_test.h tests methods, and the store that stands on them. */
 #ifndef PAWL_STORE_SIMPLE_H
 #define PAWL_STORE_SIMPLE_H
 
@@ -29,7 +31,7 @@ typedef bool pawl_record_fn(void *ctx, const char *key, uint64_t version);
  * 32 KiB.
  *
  * Each returns PAWL_OK or a code below 0; what failed goes to err->text, one line without the key and the name of the store, which Pawl adds. It may stay
- * empty. After a code but PAWL_CONFLICT a put may have happened or not: Pawl looks. */
+ * empty; `err` is never NULL. After a code but PAWL_CONFLICT a put may have happened or not: Pawl looks. */
 typedef struct pawl_simple_methods {
     const char *name;           /* "folder": named in errors */
     /* Replaces the record under `key` if its version is `before` now, which is 0 when there is none; else PAWL_CONFLICT, and nothing changes. The record then

@@ -488,7 +488,7 @@ static void check_look(pawl_store *s, pawl_look look, const char *lines, uint64_
 
     look.fn = lines != NULL ? add_looked : NULL;
     look.ctx = &l;
-    CHECK_INT(store_look(s, "r", &look, NULL), PAWL_OK);
+    CHECK_INT(s->verbs->look(s, "r", &look, NULL), PAWL_OK);
     CHECK_STR(got, lines != NULL ? lines : "");
     CHECK_STR(look.head.run, "r");
     CHECK_INT(look.head.seq, seq);
@@ -506,30 +506,26 @@ static void check_looks(pawl_store *s, bool pruned)
     check_look(s, (pawl_look){ .after = 3 }, "", 3);
     check_look(s, (pawl_look){ .after = 0 }, pruned ? NULL : "1.0 4.1 4.2 4.3 ", 3);
     look.ctx = &l;
-    CHECK_INT(store_look(s, "r", &look, NULL), pruned ? PAWL_GONE : PAWL_OK);
+    CHECK_INT(s->verbs->look(s, "r", &look, NULL), pruned ? PAWL_GONE : PAWL_OK);
     CHECK_STR(look.head.run, "r");      /* it is there, whatever was pruned */
-    CHECK_INT(store_look(s, "nobody", &look, NULL), PAWL_GONE);
+    CHECK_INT(s->verbs->look(s, "nobody", &look, NULL), PAWL_GONE);
     CHECK(look.head.run == NULL);
-    CHECK_INT(store_look(s, "", &look, NULL), PAWL_INVALID);
+    CHECK_INT(s->verbs->look(s, "", &look, NULL), PAWL_INVALID);
 }
 
 PAWL_TEST(test_S6_a_look_gives_the_head_and_the_lines_of_one_moment)
 {
     pawl_store *s = fresh();
-    const pawl_store_verbs *whole = s->verbs;
-    pawl_store_verbs without = *whole;
     uint64_t f = begun(s, "r", "");
 
-    without.look = NULL;                /* a store of somebody else's, which does not have the verb */
-    entries(s, "r", f, 1, 3);
-    for (int pruned = 0; pruned < 2; pruned++) {
-        if (pruned)
-            CHECK_INT(s->verbs->prune(s, "r", f, 2, bytes(base("r", ",\"seq\":2")), NULL), PAWL_OK);
-        check_looks(s, pruned);
-        s->verbs = &without;
-        check_looks(s, pruned);
-        s->verbs = whole;
+    if (s->verbs->look == NULL) {
+        pawl_store_free(s);
+        check_skip("it does not have the verb");
     }
+    entries(s, "r", f, 1, 3);
+    check_looks(s, false);
+    CHECK_INT(s->verbs->prune(s, "r", f, 2, bytes(base("r", ",\"seq\":2")), NULL), PAWL_OK);
+    check_looks(s, true);
     pawl_store_free(s);
 }
 

@@ -363,6 +363,66 @@ PAWL_TEST(test_a_store_without_memory_is_none)
     heap_check(&h);
 }
 
+/* ---- a store of somebody else's, without the verb look ----------------------------------------------------------- */
+
+static bool add_seq(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    char *at = ctx;
+
+    (void)line;
+    snprintf(at + strlen(at), 100 - strlen(at), "%d.%llu ", (int)kind, (unsigned long long)seq);
+    return true;
+}
+
+static void check_same_look(pawl_store *s, const char *run, pawl_look asked)
+{
+    const pawl_store_verbs *whole = s->verbs;
+    pawl_store_verbs without = *whole;
+    pawl_look is = asked, due = asked;
+    char lines[2][100] = { "", "" };
+    pawl_code rc;
+
+    is.fn = due.fn = add_seq;
+    is.ctx = lines[0];
+    due.ctx = lines[1];
+    without.look = NULL;
+    rc = store_look(s, run, &due, NULL);
+    s->verbs = &without;
+    CHECK_INT(store_look(s, run, &is, NULL), rc);
+    s->verbs = whole;
+    CHECK_STR(lines[0], lines[1]);
+    CHECK_STR(is.head.run, due.head.run);
+    CHECK_INT(is.head.seq, due.head.seq);
+    CHECK(rc != PAWL_OK || is.version == due.version);
+}
+
+PAWL_TEST(test_S6_a_look_at_a_store_without_the_verb_is_the_same)
+{
+    pawl_store *s = store_memory_in(NULL, NULL);
+    pawl_head h;
+
+    CHECK_INT(s->verbs->create(s, (pawl_bytes){ base_a, sizeof base_a - 1 }, NULL, NULL), PAWL_OK);
+    CHECK_INT(claim_one(s, "a", "me", 1000, &h, NULL), PAWL_OK);
+    for (uint64_t seq = 1; seq <= 3; seq++) {
+        char line[100];
+        pawl_bytes one = { line, (size_t)snprintf(line, sizeof line, "%064d [%d,1,\"tick\",\"working\",1] []", 0, (int)seq) };
+        pawl_append a = { .run = "a", .fence = h.fence, .seq = seq - 1, .lines = &one, .nlines = 1 };
+
+        CHECK_INT(s->verbs->append(s, &a, 1, NULL), PAWL_OK);
+        CHECK_INT(a.rc, PAWL_OK);
+    }
+    for (int pruned = 0; pruned < 2; pruned++) {
+        if (pruned)
+            CHECK_INT(s->verbs->prune(s, "a", h.fence, 1, (pawl_bytes){ base_cut, sizeof base_cut - 1 }, NULL), PAWL_OK);
+        check_same_look(s, "a", (pawl_look){ .load = true });
+        for (uint64_t after = 0; after < 5; after++)
+            check_same_look(s, "a", (pawl_look){ .after = after });
+        check_same_look(s, "nobody", (pawl_look){ .after = 0 });
+        check_same_look(s, "", (pawl_look){ .after = 0 });
+    }
+    pawl_store_free(s);
+}
+
 /* ---- order: the heaps against every run looked at --------------------------------------------------------------- */
 
 enum { RUNS = 60, STEPS = 3000 };

@@ -49,10 +49,11 @@ void record_begin(buf *record)
 /* Whether the record is there in this version after all, though the put did not say so. */
 static bool was_put(simple_handle *h, const char *key, uint64_t version)
 {
+    pawl_err why = { PAWL_OK, "" };
     uint64_t is = 0;
 
     buf_reset(&h->in.b);
-    return h->methods.get(h->ctx, key, &h->in, &is, NULL) == PAWL_OK && is == version;
+    return h->methods.get(h->ctx, key, &h->in, &is, &why) == PAWL_OK && is == version;
 }
 
 pawl_code record_put(simple_handle *h, const char *key, uint64_t before, uint64_t version, buf *record, pawl_err *err)
