@@ -6,6 +6,7 @@
 #include "effect/reach.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -133,7 +134,7 @@ static void look_at(known *k, arena *mem, const char *path)
 
 /* What the folder of the settings has, because a hard link of it may lie elsewhere. */
 static const char *const settings_files[] = { "settings.json", "trusted.json", "approvers.json" };
-enum { SETTINGS_FILES = sizeof settings_files / sizeof *settings_files, KEYS_MAX = 64 };
+enum { SETTINGS_FILES = sizeof settings_files / sizeof *settings_files };
 
 static void settings_look(reach_list *r, arena *mem)
 {
@@ -148,31 +149,32 @@ static void settings_look(reach_list *r, arena *mem)
     }
 }
 
-/* The keys of the person, each of which may have a hard link elsewhere, too. */
-static void keys_look(reach_list *r, arena *mem)
+/* The keys of the person, each of which may have a hard link elsewhere, too. False: they are not known, so that no file may be opened. */
+static bool keys_look(reach_list *r, arena *mem, size_t cap)
 {
     char folder[OWN_PATH_BYTES], path[OWN_PATH_BYTES + NAME_MAX + 16];
-    size_t n = 0;
     struct dirent *e;
     DIR *dir;
+    bool good = true;
 
     if (!own_folder_path(OWN_CONFIG, folder))
-        return;
+        return true;
     snprintf(path, sizeof path, "%s/keys", folder);
-    dir = opendir(path);
-    while (dir != NULL && n < KEYS_MAX && (e = readdir(dir)) != NULL) {
+    if ((dir = opendir(path)) == NULL)
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES;       /* where this user may not look, none of its tools may */
+    for (errno = 0; good && (e = readdir(dir)) != NULL; errno = 0) {
         const char *kept;
 
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
         snprintf(path, sizeof path, "%s/keys/%s", folder, e->d_name);
-        if ((kept = arena_text(mem, path)) == NULL)
-            break;
-        look_at(&r->files[r->n++], mem, kept);
-        n++;
+        good = (kept = arena_text(mem, path)) != NULL && arena_room(mem, (void **)&r->files, &cap, r->n, sizeof *r->files);
+        if (good)
+            look_at(&r->files[r->n++], mem, kept);
     }
-    if (dir != NULL)
-        closedir(dir);
+    good = good && errno == 0;
+    closedir(dir);
+    return good;
 }
 
 reach_list *reach_look(arena *mem)
@@ -182,12 +184,13 @@ reach_list *reach_look(arena *mem)
     const char **files;
     size_t n;
 
-    if (r == NULL || (files = reach_files(mem, NULL, 0, &n)) == NULL || (r->files = arena_get(mem, (n + SETTINGS_FILES + KEYS_MAX) * sizeof *r->files)) == NULL)
+    if (r == NULL || (files = reach_files(mem, NULL, 0, &n)) == NULL || (r->files = arena_get(mem, (n + SETTINGS_FILES) * sizeof *r->files)) == NULL)
         return NULL;
     for (r->n = 0; r->n < n; r->n++)
         look_at(&r->files[r->n], mem, files[r->n]);
     settings_look(r, mem);
-    keys_look(r, mem);
+    if (!keys_look(r, mem, n + SETTINGS_FILES))
+        return NULL;
     for (int i = 0; i < OWN_FOLDERS; i++)
         r->folder_there[i] = own_folder_path((own_folder)i, path) && stat(path, &r->folders[i]) == 0;
     return mem->failed ? NULL : r;

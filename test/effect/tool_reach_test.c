@@ -185,6 +185,30 @@ PAWL_TEST(test_P11_no_tool_opens_a_key)
     kit_close(&k);
 }
 
+PAWL_TEST(test_P11_no_tool_opens_a_key_however_many_there_are)
+{
+    char name[64];
+    kit k;
+
+    home_open(&k);
+    CHECK_INT(mkdir(at(&k, "conf/pawl/keys"), 0700), 0);
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "conf/pawl/keys/k%d.key", i);
+        file_make(k.work, name, "needle seed\n");
+    }
+    for (int i = 0; i < 200; i++) {
+        char link[64], call[96];
+
+        snprintf(name, sizeof name, "conf/pawl/keys/k%d.key", i);
+        snprintf(link, sizeof link, "hard%d", i);
+        hard_link(&k, name, link);
+        snprintf(call, sizeof call, "{\"file_path\":\"%s\"}", link);
+        DENIED("read_file", call);
+    }
+    home_back();
+    kit_close(&k);
+}
+
 /* ---- commands --------------------------------------------------------------------------------------------------- */
 
 static void needs(sandbox_kind kind)
