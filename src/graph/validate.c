@@ -1,6 +1,7 @@
 /* validate.c - checks the shape of a graph; each fault has the names involved and a path (G1). Called by compile.c and the check; pure. */
 #include "graph/graph.h"
 #include "kernel/machine.h"
+#include "kernel/rights.h"
 
 #include <math.h>
 #include <string.h>
@@ -257,7 +258,7 @@ static void check_node(shape *c, uint32_t at)
     char hint[HINT_BYTES];
 
     if (at == START_INDEX && (n->gate != NULL || n->gate_no != NULL || n->gate_waits || n->before || n->after || n->defer || n->hooks != NULL ||
-                              n->has_retry || n->has_limits || n->nwrites > 0))
+                              n->has_retry || n->has_limits || n->nwrites > 0 || n->requires != RANK_NONE))
         SAY(c, "bad-start", "", "%s: \"%s\" never runs: it has ways on, and nothing else", c->label, PAWL_START);
     check_ways(c, at);
     if (at != START_INDEX && c->entry && c->from[at] == NOWHERE)

@@ -285,6 +285,16 @@ PAWL_TEST(test_G1_a_mode_that_there_is_not_is_a_fault)
     CHECK(strstr(err.text, "node \"w\" requires \"root\"") != NULL);
 }
 
+PAWL_TEST(test_G1_the_start_of_a_graph_requires_no_mode)
+{
+    pawl_graph *g = work_alone("act");
+    pawl_err err = {0};
+
+    pawl_graph_requires(g, PAWL_START, "acceptEdits");
+    CHECK(pawl_graph_compile(g, &err) == NULL);
+    CHECK(strstr(err.text, "\"" PAWL_START "\" never runs") != NULL);
+}
+
 PAWL_TEST(test_F5_modes_and_what_a_node_requires_are_part_of_the_machine)
 {
     pawl_graph *graphs[] = { work_alone("act"), work_requiring("default", PAWL_GATE_ASKS), work_requiring("acceptEdits", PAWL_GATE_ASKS),
