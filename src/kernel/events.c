@@ -390,7 +390,7 @@ static pawl_code take_answer(pawl_step *s, pawl_err *err)
 
     if (rc != PAWL_OK)
         return rc;
-    if (call_names_approvers(c.c))
+    if (c.c->names_approvers)
         return take_signed(s, &c, err);
     if ((rc = answer_check(s, c.c, s->value, err)) != PAWL_OK)
         return rc;

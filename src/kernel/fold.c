@@ -261,6 +261,8 @@ static bool calls_room(pawl_state *st, call **calls, uint32_t *cap, uint32_t cou
 
 static pawl_code call_fill(pawl_state *st, task *tk, call *c, const item *it, pawl_err *err)
 {
+    pawl_code rc;
+
     *c = (call){ .kind = it->kind == ITEM_ASK      ? CALL_ASK
                          : it->kind == ITEM_SLEEP  ? CALL_SLEEP
                          : it->kind == ITEM_SPAWN  ? CALL_SPAWN
@@ -278,7 +280,8 @@ static pawl_code call_fill(pawl_state *st, task *tk, call *c, const item *it, pa
         return (c->value = st_value(st, it->value, &c->value_bytes)) != NULL ? PAWL_OK : PAWL_NOMEM;
     }
     call_state_begin(st, tk, c, CALL_OPEN);
-    st->has_signed = st->has_signed || call_names_approvers(c);
+    if ((rc = approvers_note(st, c)) != PAWL_OK)
+        return rc == PAWL_NOMEM ? rc : corrupt(err, it, "what it asks is damaged");
     return st->budget != NULL && (c->kind == CALL_CALL || c->kind == CALL_SPAWN) ? budget_reserve(st, it, err) : PAWL_OK;
 }
 
@@ -293,7 +296,9 @@ static pawl_code fold_detached(pawl_state *st, frame *f, const pawl_entry *e, co
     if (!TOUCH(st, f) || !calls_room(st, &f->detached, &f->detached_cap, f->detached_used))
         return PAWL_NOMEM;
     c = &f->detached[f->detached_used];
-    if ((rc = call_fill(st, NULL, c, it, err)) != PAWL_OK || (c->task = st_text(st, it->task, strlen(it->task))) == NULL)
+    if ((rc = call_fill(st, NULL, c, it, err)) != PAWL_OK)
+        return rc;
+    if ((c->task = st_text(st, it->task, strlen(it->task))) == NULL)
         return PAWL_NOMEM;
     f->detached_mixed = f->detached_mixed || (f->detached_used > 0 && (c[-1].superstep > c->superstep || (c[-1].superstep == c->superstep && c[-1].n > c->n)));
     f->detached_used++;

@@ -8,32 +8,18 @@
 
 #include <string.h>
 
-/* Whether the SPEC, canonical JSON, has that member: what a person is asked about may have one of the same name within. */
-static bool spec_has(const char *spec, const char *member)
+pawl_code approvers_note(pawl_state *st, call *c)
 {
-    const size_t n = strlen(member);
-    unsigned depth = 0;
+    const pawl_value *spec;
 
-    for (const char *at = spec; *at != '\0'; at++) {
-        if (*at == '{' || *at == '[')
-            depth++;
-        else if (*at == '}' || *at == ']')
-            depth--;
-        if (*at != '"')
-            continue;
-        if (depth == 1 && strncmp(at + 1, member, n) == 0 && at[n + 1] == '"' && at[n + 2] == ':')
-            return true;
-        for (at++; *at != '"' && *at != '\0'; at++)
-            at += *at == '\\' && at[1] != '\0';
-        if (*at == '\0')
-            return false;
-    }
-    return false;
-}
-
-bool call_names_approvers(const call *c)
-{
-    return c->kind == CALL_ASK && c->wait == PAWL_WAIT_APPROVAL && strstr(c->spec, "\"approvers\":{") != NULL && spec_has(c->spec, "approvers");
+    /* What a person is asked about may have a member of that name within: the text only says that it is worth while to read it. */
+    if (c->kind != CALL_ASK || c->wait != PAWL_WAIT_APPROVAL || strstr(c->spec, "\"approvers\":{") == NULL)
+        return PAWL_OK;
+    if ((spec = value_read(st->t->mem, c->spec, c->spec_size, "a wait", NULL)) == NULL)
+        return st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
+    c->names_approvers = pawl_value_type(pawl_value_get(spec, "approvers")) == PAWL_TYPE_OBJECT;
+    st->has_signed = st->has_signed || c->names_approvers;
+    return PAWL_OK;
 }
 
 const char *wait_id_of(arena *a, const pawl_state *st, const item *it)
@@ -168,7 +154,7 @@ pawl_code fold_sign(pawl_state *st, const item *it, pawl_err *err)
     pawl_code rc;
     buf b;
 
-    if (c == NULL || !call_is_open(c) || !call_names_approvers(c))
+    if (c == NULL || !call_is_open(c) || !c->names_approvers)
         return corrupt_sign(it, "no wait of that id is open and takes signatures", err);
     before = c->signs != NULL ? signed_so_far(a, c) : value_pack(a, NULL, "[]");
     if (before == NULL)
@@ -200,7 +186,7 @@ pawl_code signed_fold_check(pawl_state *st, const call *c, const item *it, pawl_
     bool names;
     pawl_code rc;
 
-    if (!read_again(st) || !call_names_approvers(c))
+    if (!read_again(st) || !c->names_approvers)
         return PAWL_OK;
     if (!signed_question(a, st, c, it, &q, &names))
         return names ? PAWL_NOMEM : PAWL_OK;
@@ -221,7 +207,7 @@ static pawl_code proof_add(pawl_state *st, const call *asked, item *it, arena *a
     pawl_code rc;
 
     /* A no needs no proof: nothing leaves by it, and a default after its deadline has none. */
-    if (answer == NULL || !call_names_approvers(asked) || answer_is_no(answer))
+    if (answer == NULL || !asked->names_approvers || answer_is_no(answer))
         return PAWL_OK;
     if (!signed_question(a, st, asked, it, &q, &names))
         return names ? PAWL_NOMEM : PAWL_OK;

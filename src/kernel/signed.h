@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-bool call_names_approvers(const call *c);       /* an open or closed wait whose answers are signed */
+/* Notes at a new call, whose SPEC it has, whether it is a wait that names approvers. PAWL_NOMEM; PAWL_CORRUPT: its SPEC is no JSON. */
+pawl_code approvers_note(pawl_state *st, call *c);
 /* The id of an item's wait: RUN~LIFE/SUPERSTEP.TASK.VISIT.N. NULL: no memory. */
 const char *wait_id_of(arena *a, const pawl_state *st, const item *it);
 
