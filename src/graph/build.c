@@ -701,6 +701,7 @@ void pawl_graph_max_calls(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_cal
 void pawl_graph_max_tasks(pawl_graph *g, uint32_t n) { if (g != NULL) g->max_tasks = n > 0 ? n : MAX_TASKS; }
 
 void graph_shows_undo(pawl_graph *g) { if (g != NULL) g->shows_undo = true; }
+void graph_settles(pawl_graph *g) { if (g != NULL) g->settles = true; }
 void graph_patterns(pawl_graph *g) { if (g != NULL) g->patterns = true; }
 
 void pawl_graph_no_progress(pawl_graph *g, uint32_t n)

@@ -242,7 +242,16 @@ static bool compile_nodes(const compiling *c, pawl_graph *g)
         if (!compile_node(c, g, g->nodes[i]) || (g->nodes[i]->sub != NULL && !compile_nodes(c, g->nodes[i]->sub)))
             return false;
     compile_plain(g);
-    return true;
+    return joins_prepare(g);
+}
+
+static bool has_settling(const pawl_graph *g)
+{
+    bool any = g->settles && g->joins != NULL;
+
+    for (size_t i = START_INDEX + 1; i < g->nnodes && !any; i++)
+        any = g->nodes[i]->sub != NULL && has_settling(g->nodes[i]->sub);
+    return any;
 }
 
 /* ---- the definition as canonical text: what the hash is of ---------------------------------------------- */
@@ -472,7 +481,7 @@ static pawl_machine *compile_machine(const compiling *c)
     *m = (pawl_machine){ .ops = &graph_ops, .alloc = g->alloc, .name = g->name, .version = g->version, .channels = c->channels,
                          .nchannels = (uint32_t)c->nchannels, .effects = c->effects, .neffects = (uint32_t)c->neffects,
                          .no_progress = g->no_progress, .turns = g->turns != NULL, .modes = g->modes,
-                         .patterns = g->patterns };
+                         .patterns = g->patterns, .settles = has_settling(g) };
     for (uint32_t i = 0; i < m->neffects; i++)
         m->shows_undo = m->shows_undo || (g->shows_undo && m->effects[i].limits.inverse != NULL);
     gm->g = g;

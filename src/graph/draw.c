@@ -216,8 +216,10 @@ static void draw_tally(draw_level *l, const frame *f)
         bool fired = false;     /* the list has the mark that the join has fired */
 
         it = pawl_iter_of(pawl_value_get(f->joins, j->name));
-        for (; (v = pawl_iter_next(&it, NULL)) != NULL; count++)
-            fired = fired || node_index(l->g, pawl_value_string(v)) < 0;
+        while ((v = pawl_iter_next(&it, NULL)) != NULL) {
+            fired = fired || strcmp(pawl_value_string(v), "!") == 0;
+            count += node_index(l->g, pawl_value_string(v)) > 0;
+        }
         if (!fired && count > l->joined[number])
             l->joined[number] = count;
     }

@@ -84,6 +84,7 @@ typedef struct join {
     uint8_t rest;
     uint32_t *at;               /* indexes of `from`; compile sets them and to_at */
     uint32_t to_at;
+    bool *leads, *passes;       /* by node, if the graph settles: it may still lead to a source; it may lead past them to `to` */
 } join;
 
 typedef struct fault {
@@ -117,6 +118,7 @@ struct pawl_graph {
     uint32_t max_steps, max_concurrency, max_calls, max_tasks;
     uint32_t no_progress;       /* 0: off */
     bool patterns;              /* answers are checked by `pattern` of their schema */
+    bool settles;               /* branches that were not taken count as done for joins */
     bool shows_undo;            /* its gates show the inverse of a command, and an approval is of it, too */
     bool modes, mode_denies;    /* it goes by the mode of its run; a node that requires more is denied, and not asked for. Set for subgraphs by compile */
     bool plain;                 /* no joins, no deferred nodes, no interrupts after a node, no channel with a user's function */
@@ -141,6 +143,7 @@ struct pawl_report {
 /* build.c */
 machine_channel *graph_channel(const pawl_graph *g, const char *name);   /* NULL: the graph declares no channel of that name */
 void graph_shows_undo(pawl_graph *g);            /* its gates show the inverse of a command (P10): files do */
+void graph_settles(pawl_graph *g);               /* branches that were not taken count as done for joins (G3): files do */
 void graph_patterns(pawl_graph *g);              /* answers are checked by `pattern` of their schema: files do */
 gnode *node_find(const pawl_graph *g, const char *name);
 int node_index(const pawl_graph *g, const char *name);
@@ -219,6 +222,10 @@ pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *pat
 pawl_code plan_start(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, pawl_err *err);
 pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n, closing *cl, pawl_err *err);
 bool join_stuck(const pawl_graph *g, const frame *f, const join **which, const char **missing);
+
+/* settle.c */
+bool joins_prepare(pawl_graph *g);               /* once compile has numbered the nodes; false: no memory */
+bool join_later(const join *j, const join *other);       /* the target of `other` may still lead to a source of `j` */
 
 /* draw_tables.c: helpers of all drawings */
 extern const char draw_dot_head[];

@@ -34,8 +34,23 @@ typedef struct plan {
     uint32_t *drop;
     uint32_t ndrop;
     bool *gone;             /* by node: a join cancelled it */
+    bool settles;           /* branches that were not taken count as done */
+    bool *passed;           /* by join, if it settles: a way led past its sources */
+    uint32_t at;            /* the node whose ways are followed */
     pawl_err *err;
 } plan;
+
+/* A way past the sources of joins to their target is held until the joins fire. */
+static bool passes(plan *p, uint32_t to)
+{
+    size_t k = 0;
+    bool any = false;
+
+    for (const join *j = p->settles ? p->g->joins : NULL; j != NULL; j = j->next, k++)
+        if (j->to_at == to && j->passes[p->at])
+            p->passed[k] = any = true;
+    return any;
+}
 
 static pawl_code hit_name(plan *p, const char *to)
 {
@@ -46,7 +61,7 @@ static pawl_code hit_name(plan *p, const char *to)
     i = node_index(p->g, to);
     if (i < 1)
         return fail(p->err, PAWL_CORRUPT, "%s: there is no node \"%s\"", p->g->name, to);
-    p->hit[i] = true;
+    p->hit[i] = p->hit[i] || !passes(p, (uint32_t)i);
     return PAWL_OK;
 }
 
@@ -87,7 +102,7 @@ static pawl_code ways_eval(plan *p, const gnode *n)
 
     for (const way *w = n->ways; w != NULL && rc == PAWL_OK; w = w->next) {
         if (w->kind == WAY_EDGE)
-            rc = hit_name(p, w->to);
+            p->hit[w->index] = true;    /* @end has START_INDEX, whose flag is never read */
         else if (w->kind == WAY_ROUTE)
             rc = route_one(p, n, w);
         else if (!taken && (group = w, w->when == NULL || w->when(p->s, w->arg)))
@@ -135,6 +150,7 @@ static pawl_code leave_eval(plan *p, task *tk, uint32_t i)
     if (l == NULL)
         return p->s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
     p->done[n->index] = true;
+    p->at = n->index;
     p->halt = p->halt || l->halt;
     p->holds = p->holds || l->hold != NULL;
     p->nleft += l->nsends;
@@ -145,7 +161,7 @@ static pawl_code leave_eval(plan *p, task *tk, uint32_t i)
 
 /* ---- joins --------------------------------------------------------------------------------------------- */
 
-static const char FIRED[] = "!";
+static const char FIRED[] = "!", PASSED[] = "~";
 
 static bool seen_has(const pawl_value *seen, const char *name)
 {
@@ -243,6 +259,12 @@ static pawl_code rest_cancel(plan *p, const join *j, const pawl_value *seen)
     return PAWL_OK;
 }
 
+static pawl_code join_puts(plan *p, const join *j, const pawl_value *seen)
+{
+    p->changed = value_with(&p->s->mem, p->changed != NULL ? p->changed : value_pack(&p->s->mem, p->err, "{}"), j->name, seen);
+    return p->changed == NULL ? PAWL_NOMEM : PAWL_OK;
+}
+
 static pawl_code join_step(plan *p, const join *j)
 {
     const pawl_value *seen = pawl_value_get(p->joins, j->name), *before = seen;
@@ -258,7 +280,7 @@ static pawl_code join_step(plan *p, const join *j)
     if ((seen = seen_more(p, j, seen)) == NULL)
         return PAWL_NOMEM;
     fired = seen_has(seen, FIRED);
-    count = (uint32_t)pawl_value_size(seen) - fired;
+    count = (uint32_t)pawl_value_size(seen) - fired - seen_has(seen, PASSED);
     if (count >= j->k && !fired) {
         if (hit_name(p, j->to) != PAWL_OK)
             return PAWL_CORRUPT;
@@ -275,8 +297,78 @@ static pawl_code join_step(plan *p, const join *j)
         return PAWL_NOMEM;
     if (before == NULL ? pawl_value_size(seen) == 0 : pawl_value_equal(before, seen))
         return PAWL_OK;
-    p->changed = value_with(&p->s->mem, p->changed != NULL ? p->changed : value_pack(&p->s->mem, p->err, "{}"), j->name, seen);
-    return p->changed == NULL ? PAWL_NOMEM : PAWL_OK;
+    return join_puts(p, j, seen);
+}
+
+static const pawl_value *seen_now(const plan *p, const join *j)
+{
+    const pawl_value *seen = pawl_value_get(p->changed, j->name);
+
+    return seen != NULL ? seen : pawl_value_get(p->joins, j->name);
+}
+
+/* Joins that a way led past: one that fires in this superstep has it already, one that has fired in its round runs its target again. */
+static pawl_code joins_pass(plan *p)
+{
+    pawl_code rc = PAWL_OK;
+    size_t k = 0;
+
+    for (const join *j = p->g->joins; j != NULL && rc == PAWL_OK; j = j->next, k++) {
+        const pawl_value *seen = seen_now(p, j);
+
+        if (!p->passed[k] || p->hit[j->to_at] || seen_has(seen, PASSED))
+            continue;
+        if (seen_has(seen, FIRED)) {
+            p->hit[j->to_at] = true;
+            continue;
+        }
+        seen = seen_add(p, seen != NULL ? seen : value_pack(&p->s->mem, p->err, "[]"), PASSED);
+        rc = seen != NULL ? join_puts(p, j, seen) : PAWL_NOMEM;
+    }
+    return rc;
+}
+
+static bool begun(const plan *p, const join *j)
+{
+    const pawl_value *seen = seen_now(p, j);
+
+    return pawl_value_size(seen) > 0 && !seen_has(seen, FIRED);
+}
+
+/* Whether another join that has begun may still lead to a source of this one. */
+static bool waits_for_join(const plan *p, const join *j)
+{
+    for (const join *k = p->g->joins; k != NULL; k = k->next)
+        if (join_later(j, k) && begun(p, k))
+            return true;
+    return false;
+}
+
+/* Nothing is next: the joins that have begun fire, those first to which no other leads. Of a ring of joins the first fires. */
+static pawl_code joins_settle(plan *p)
+{
+    const join *first = NULL;
+    bool *fires = arena_zero(&p->s->mem, p->g->nnodes * sizeof *fires), any = false;
+    pawl_code rc = PAWL_OK;
+
+    if (fires == NULL)
+        return PAWL_NOMEM;
+    for (const join *j = p->g->joins; j != NULL; j = j->next) {
+        if (!begun(p, j))
+            continue;
+        first = first != NULL ? first : j;
+        fires[j->to_at] = fires[j->to_at] || !waits_for_join(p, j);
+        any = any || fires[j->to_at];
+    }
+    if (first != NULL && !any)
+        fires[first->to_at] = true;
+    for (const join *j = p->g->joins; j != NULL && rc == PAWL_OK; j = j->next) {
+        if (!fires[j->to_at] || !begun(p, j))
+            continue;
+        p->hit[j->to_at] = true;
+        rc = join_puts(p, j, value_pack(&p->s->mem, p->err, "[]"));
+    }
+    return rc;
 }
 
 static pawl_code joins_step(plan *p)
@@ -288,6 +380,8 @@ static pawl_code joins_step(plan *p)
         any = any || p->done[i];
     for (const join *j = p->g->joins; j != NULL && any && rc == PAWL_OK; j = j->next)
         rc = join_step(p, j);
+    if (rc == PAWL_OK && p->settles)
+        rc = joins_pass(p);
     for (size_t i = 0; i < p->g->nnodes; i++)
         if (p->gone[i])
             p->hit[i] = false;
@@ -314,7 +408,15 @@ bool join_stuck(const pawl_graph *g, const frame *f, const join **which, const c
 
 static pawl_code plan_begin(plan *p, pawl_step *s, const pawl_graph *g, frame *f, pawl_err *err)
 {
-    *p = (plan){ .s = s, .g = g, .f = f, .joins = f->joins, .err = err };
+    *p = (plan){ .s = s, .g = g, .f = f, .joins = f->joins, .settles = g->settles && s->st->settles, .err = err };
+    if (p->settles) {
+        size_t n = 0;
+
+        for (const join *j = g->joins; j != NULL; j = j->next)
+            n++;
+        if ((p->passed = arena_zero(&s->mem, (n + 1) * sizeof *p->passed)) == NULL)
+            return PAWL_NOMEM;
+    }
     p->hit = arena_zero(&s->mem, 3 * g->nnodes * sizeof *p->hit);
     if (p->hit == NULL)
         return PAWL_NOMEM;
@@ -388,6 +490,15 @@ static const pawl_value *joins_over(plan *p)
     return out;
 }
 
+static bool any_hit(const plan *p)
+{
+    bool any = false;
+
+    for (size_t i = 1; i < p->g->nnodes; i++)
+        any = any || p->hit[i];
+    return any;
+}
+
 static pawl_code plan_end(plan *p, closing *cl, uint32_t sends_before)
 {
     const char **next = arena_get(&p->s->mem, (p->g->nnodes + 1) * sizeof *next);
@@ -407,6 +518,9 @@ static pawl_code plan_end(plan *p, closing *cl, uint32_t sends_before)
     cl->nsends = (uint32_t)p->nsends;
     if ((rc = defer_split(p, cl, p->nsends + sends_before > p->ndrop)) != PAWL_OK)
         return rc;
+    if (p->settles && p->nsends + sends_before <= p->ndrop && !any_hit(p) && (rc = joins_settle(p)) != PAWL_OK)
+        return rc;
+    cl->joins = p->changed;
     cl->drop = p->drop;
     cl->ndrop = p->ndrop;
     for (size_t i = 1; i < p->g->nnodes; i++)
@@ -588,6 +702,7 @@ pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n,
 
     if (rc != PAWL_OK)
         return rc;
+    p.at = n->index;
     p.done[node_index(g, n->name)] = n->kind != GNODE_START;
     if ((rc = ways_of(&p, n, NULL, 0)) != PAWL_OK || (rc = joins_step(&p)) != PAWL_OK)
         return rc;

@@ -109,8 +109,22 @@ static void check_to(const search *s, uint64_t *set, const char *to)
         check_mark(set, (size_t)at);
 }
 
-/* Combines each option so far with each of the names; NULL adds nothing. */
-static void check_product(search *s, check_set *options, const char *const *names, size_t n)
+void search_to(const search *s, uint64_t *set, uint32_t from, const char *to)
+{
+    const int at = node_index(s->g, to);
+    bool passes = false;
+
+    for (size_t k = 0; s->g->settles && at > 0 && k < s->njoins; k++)
+        if (s->joins[k].to == (uint32_t)at && s->joins[k].j->passes[from]) {
+            check_mark(set, s->g->nnodes + k);
+            passes = true;
+        }
+    if (!passes)
+        check_to(s, set, to);
+}
+
+/* Combines each option so far with each of the names; NULL adds nothing. `from`: the node that routes; START_INDEX: edges. */
+static void check_product(search *s, check_set *options, uint32_t from, const char *const *names, size_t n)
 {
     check_set grown;
 
@@ -118,7 +132,9 @@ static void check_product(search *s, check_set *options, const char *const *name
     for (size_t i = 0; i < options->count && !s->failed; i++) {
         for (size_t k = 0; k < n; k++) {
             memcpy(s->one, check_item(options, i), s->words * sizeof *s->one);
-            if (names[k] != NULL)
+            if (names[k] != NULL && from != START_INDEX)
+                search_to(s, s->one, from, names[k]);
+            else if (names[k] != NULL)
                 check_to(s, s->one, names[k]);
             check_option(s, &grown, s->one);
         }
@@ -146,7 +162,7 @@ static void check_ways_of(search *s, const gnode *n, check_set *options)
         if (w->kind == WAY_WHEN)
             names[most++] = w->to;
     if (most > 0)
-        check_product(s, options, names, most);
+        check_product(s, options, n->index, names, most);
     for (const way *w = n->ways; w != NULL; w = w->next) {
         most = 0;
         if (w->kind == WAY_EDGE)
@@ -158,7 +174,7 @@ static void check_ways_of(search *s, const gnode *n, check_set *options)
         if (w->kind == WAY_ROUTE && (most == 0 || (w->otherwise == NULL && n->ngotos > 0)))
             names[most++] = NULL;       /* a route may also only send */
         if (most > 0 && w->kind != WAY_WHEN)
-            check_product(s, options, names, most);
+            check_product(s, options, w->kind == WAY_EDGE ? START_INDEX : n->index, names, most);
     }
 }
 
@@ -188,7 +204,7 @@ static void check_gotos_of(search *s, const gnode *n, check_set *options)
         memset(said, 0, s->words * sizeof *said);
         for (uint32_t i = 0; i < n->ngotos; i++)
             if (whole ? round >> i & 1 : round == (size_t)i + 1 || round == rounds - 1)
-                check_to(s, said, n->gotos[i]);
+                search_to(s, said, n->index, n->gotos[i]);
         check_said(s, n, options, ways, said);
     }
     s->cut = s->cut || (!whole && s->njoins > 0);
@@ -218,7 +234,7 @@ static bool check_exit_init(search *s, size_t at)
     check_gotos_of(s, n, &e->options);
     if (n->gate != NULL && n->gate_no != NULL && !s->failed) {
         memset(s->one, 0, s->words * sizeof *s->one);
-        check_to(s, s->one, n->gate_no);
+        search_to(s, s->one, n->index, n->gate_no);
         check_option(s, &e->options, s->one);
     }
     if (n->defer)
@@ -301,7 +317,15 @@ static void check_meet_step(search *s, const check_meet *m)
         check_mark(seen, n);
     }
     if (count >= n)
-        memset(seen, 0, (n / 64 + 1) * sizeof *seen);
+        memset(seen, 0, ((n + 1) / 64 + 1) * sizeof *seen);
+}
+
+/* It has seen a source, or a way led past them, and it has not fired. */
+static bool check_begun(const check_meet *m, const uint64_t *state)
+{
+    const uint64_t *seen = state + m->at;
+
+    return (search_seen(m, seen) > 0 || check_bit(seen, m->j->nfrom + 1)) && !check_bit(seen, m->j->nfrom);
 }
 
 /* A join that has seen some but not enough sources; NULL: none. */
@@ -310,10 +334,54 @@ static const check_meet *check_partly(const search *s, const uint64_t *state)
     for (size_t i = 0; i < s->njoins; i++) {
         const check_meet *m = &s->joins[i];
 
-        if (search_seen(m, state + m->at) > 0 && !check_bit(state + m->at, m->j->nfrom))
+        if (check_begun(m, state))
             return m;
     }
     return NULL;
+}
+
+/* As next.c does with the ways past the sources of joins. */
+static void check_pass(search *s, const uint64_t *reached)
+{
+    for (size_t k = 0; k < s->njoins; k++) {
+        const check_meet *m = &s->joins[k];
+        uint64_t *seen = s->after + m->at;
+
+        if (!check_bit(reached, s->g->nnodes + k) || check_bit(s->hit, m->to) || check_bit(reached, m->to))
+            continue;
+        check_mark(check_bit(seen, m->j->nfrom) ? s->hit : seen, check_bit(seen, m->j->nfrom) ? m->to : m->j->nfrom + 1);
+    }
+}
+
+static bool check_waits(const search *s, const check_meet *m)
+{
+    for (size_t k = 0; k < s->njoins; k++)
+        if (join_later(m->j, s->joins[k].j) && check_begun(&s->joins[k], s->after))
+            return true;
+    return false;
+}
+
+/* Nothing is next: as next.c settles joins. */
+static void check_settle(search *s)
+{
+    const check_meet *first = check_partly(s, s->after);
+    bool any = false;
+
+    memset(s->one, 0, s->words * sizeof *s->one);
+    for (size_t k = 0; k < s->njoins; k++)
+        if (check_begun(&s->joins[k], s->after) && !check_waits(s, &s->joins[k])) {
+            check_mark(s->one, s->joins[k].to);
+            any = true;
+        }
+    if (first != NULL && !any)
+        check_mark(s->one, first->to);
+    for (size_t k = 0; k < s->njoins; k++) {
+        const check_meet *m = &s->joins[k];
+
+        if (check_bit(s->one, m->to) && check_begun(m, s->after))
+            memset(s->after + m->at, 0, ((m->j->nfrom + 1) / 64 + 1) * sizeof *s->after);
+    }
+    memcpy(s->after, s->one, s->words * sizeof *s->after);
 }
 
 /* ---- one superstep -------------------------------------------------------------------------------------------- */
@@ -397,16 +465,22 @@ void search_succeed(search *s, const uint64_t *reached)
 {
     uint64_t *next = s->after, *deferred = s->after + s->words;
 
+    if (s->g->settles)
+        check_pass(s, reached);
     for (size_t i = 0; i < s->words; i++) {
         const uint64_t all = (reached[i] | s->hit[i]) & ~s->gone[i], sent = s->wide > s->words ? reached[s->words + i] & ~s->gone[i] : 0;
 
         next[i] = (all & ~s->deferring[i]) | sent;
         deferred[i] = (s->now[s->words + i] & ~s->gone[i]) | (all & s->deferring[i]);
     }
+    for (size_t k = 0; s->g->settles && k < s->njoins; k++)
+        next[(s->g->nnodes + k) / 64] &= ~(UINT64_C(1) << ((s->g->nnodes + k) % 64));
     if (check_empty(next, s->words)) {
         memcpy(next, deferred, s->words * sizeof *next);
         memset(deferred, 0, s->words * sizeof *deferred);
     }
+    if (s->g->settles && check_empty(next, s->words))
+        check_settle(s);
 }
 
 static void check_flags(search *s, check_spot *spot)
@@ -482,7 +556,7 @@ static bool check_meets_init(search *s)
             return false;
         for (uint32_t i = 0; i < j->nfrom; i++)
             m->from[i] = (uint32_t)node_index(s->g, j->from[i]);
-        s->states.width += j->nfrom / 64 + 1;
+        s->states.width += (j->nfrom + 1) / 64 + 1;
     }
     return true;
 }
@@ -539,7 +613,10 @@ bool search_prepare(search *s)
     size_t n = s->g->nnodes;
 
     arena_init(&s->mem, &s->alloc, CHECK_BYTES_FIRST);
+    for (const join *j = s->g->settles ? s->g->joins : NULL; j != NULL; j = j->next)
+        n++;                    /* a bit for each way past the sources of a join */
     s->words = (n + 63) / 64;
+    n = s->g->nnodes;
     s->work = s->limit * CHECK_WORK_PER_STATE;
     check_set_init(&s->states, &s->alloc, 0);
     s->wide = s->apart ? 2 * s->words : s->words;

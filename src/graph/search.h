@@ -24,7 +24,7 @@ typedef struct check_spot {           /* a state that was found; its words in `s
 
 typedef struct check_meet {
     const join *j;
-    size_t at;                  /* index of its words in a state: a bit for each source, and one for "fired" */
+    size_t at;                  /* index of its words in a state: a bit for each source, one for "fired", one for "passed" */
     uint32_t *from;
     uint32_t to;
     bool told;
@@ -44,7 +44,7 @@ typedef struct search {
     const char *label;
     pawl_alloc alloc;
     arena mem;
-    size_t words;               /* words of a set of nodes; a state has the sets next and deferred, then the joins */
+    size_t words;               /* words of a set of nodes, and of the joins that a way leads past; a state has the sets next and deferred, then the joins */
     bool apart;                 /* for a caller with its own exits: an option has a second half, the nodes of sends, which are not deferred */
     size_t wide;                /* words of an option of an exit */
     size_t limit, work;
@@ -96,6 +96,8 @@ void search_enter(search *s, const uint64_t *state);
 bool search_rests(const search *s);             /* no node is next */
 bool search_stuck(const search *s);             /* the same, and a join still waits */
 const check_set *search_layer(search *s);
+/* Adds to an option of node `from` that a route or a goto leads to `to`; past the sources of a join, that the join has begun. */
+void search_to(const search *s, uint64_t *set, uint32_t from, const char *to);
 void search_succeed(search *s, const uint64_t *reached);
 /* Searches `s->g` up to `s->limit` states. False: no memory. Call search_free() in either case. */
 bool search_run(search *s);

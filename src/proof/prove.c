@@ -45,7 +45,12 @@ typedef struct leaving {
 
 static void to(leaving *l, const char *name)
 {
-    int at = strcmp(name, "end") == 0 ? 0 : node_index(l->g->g, name);
+    search_to(&l->g->s, l->set, l->n->index, name);
+}
+
+static void to_edge(leaving *l, const char *name)
+{
+    int at = node_index(l->g->g, name);
 
     if (at > 0)
         check_mark(l->set, (size_t)at);
@@ -126,7 +131,7 @@ static bool options_on(leaving *l, const file_node *n, bool chosen)
         for (size_t i = 0; i < n->next.n; i++)
             to(l, n->next.names[i].name);
     for (const way *w = l->n->ways; !chosen && n->each_node == NULL && w != NULL; w = w->next)
-        to(l, w->to);           /* without those that a join waits for */
+        to_edge(l, w->to);           /* without those that a join waits for */
     return option(l, WAY_ON);
 }
 

@@ -70,6 +70,9 @@ static const pawl_value *names_of(proving *p, const seen_graph *g, const uint64_
     for (size_t i = 1; i < g->g->nnodes && names != NULL; i++)
         if (check_bit(set, i) || check_bit(set + g->s.words, i))
             names = value_push(p->mem, names, value_pack(p->mem, NULL, "s", g->g->nodes[i]->name));
+    for (size_t k = 0; g->g->settles && k < g->s.njoins && names != NULL; k++)      /* a way past the sources of a join */
+        if (check_bit(set, g->g->nnodes + k))
+            names = value_push(p->mem, names, value_pack(p->mem, NULL, "s", g->s.joins[k].j->to));
     return names;
 }
 

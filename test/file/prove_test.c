@@ -178,6 +178,17 @@ PAWL_TEST(test_P1_what_waits_for_a_join_is_found)
           "ask rule\n");
 }
 
+/* A branch that was not taken counts as done: what joins it acts, and after its approval. */
+PAWL_TEST(test_P1_what_a_join_runs_without_a_branch_is_found)
+{
+    finds("start: [a, c]\nnodes:\n  a: {each: {of: .l, node: b, as: i}, next: w}\n  b: {wait: 1s, next: w}\n"
+          "  c: {ask: Sure?, to: x, next: w}\n  w: {join: [b, c], run: [rm, b], next: end}\n",
+          "begins in default\na is done (each), on to w\nc asks, and is answered, on to the end\n"
+          "w acts (run rm b) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+    proves("start: [a, c]\nnodes:\n  a: {each: {of: .l, node: b, as: i}, next: w}\n  b: {wait: 1s, next: w}\n"
+          "  c: {set: {l: 1}, next: w}\n  w: {join: [b, c], ask: Sure?, run: [rm, b], next: end}\n");
+}
+
 /* ---- graphs ---------------------------------------------------------------------------------------------------------- */
 
 static void graph_search(proved *p, const char *outer, const char *inner, prove_ask q)

@@ -1,5 +1,6 @@
 /* ways_test.c - where nodes of agent files lead (G3): next, when and else, each, joins, and graphs as nodes (G6). */
 #include "file/driven.h"
+#include "kernel/machine.h"
 
 /* ---- next ------------------------------------------------------------------------------------------------- */
 
@@ -230,6 +231,93 @@ PAWL_TEST(test_G3_a_join_of_some_ignores_or_cancels_the_rest)
         stands(&d, "completed", "n", "1");
         drive_end(&d);
     }
+}
+
+/* ---- joins of branches that were not taken ---------------------------------------------------------------- */
+
+/* `list` sends to `size` or leads past it; `clock` takes two supersteps. */
+static const char untaken[] =
+    "start: [list, clock]\nstate: {names: {}, log: {merge: append}}\nnodes:\n"
+    "  list: {append: {log: 1}, each: {of: .names, node: size, as: name}, next: %s}\n"
+    "  size: {append: {log: \"{{.name}}\"}, next: report}\n  clock: {append: {log: 2}, next: late}\n  late: {append: {log: 3}, next: report}\n"
+    "  report: {join: [size, late], append: {log: 8}, next: end}\n";
+
+static void joined(const char *past, const char *names, const char *log)
+{
+    char text[700];
+    driven d;
+
+    snprintf(text, sizeof text, untaken, past);
+    drive(&d, text, names);
+    stands(&d, "completed", "log", log);
+    drive_end(&d);
+}
+
+PAWL_TEST(test_G3_a_join_counts_a_branch_that_was_not_taken_as_done)
+{
+    static const char some[] = "{\"names\":[7]}", none[] = "{\"names\":[]}";
+
+    joined("report", some, "[1,2,3,7,8]");
+    joined("report", none, "[1,2,3,8]");         /* once, and after the branch that was taken */
+    joined("end", some, "[1,2,3,7,8]");
+    joined("end", none, "[1,2,3,8]");
+}
+
+PAWL_TEST(test_G3_of_two_ways_to_a_join_one_is_enough)
+{
+    driven d;
+
+    drive(&d, "start: a\nstate: {x: {}, n: {merge: sum, default: 0}}\nnodes:\n  a: {next: [{when: .x, to: b}, {else: c}]}\n"
+              "  b: {set: {n: 1}, next: d}\n  c: {set: {n: 10}, next: d}\n  d: {join: [b, c], set: {n: 100}, next: end}\n", NULL);
+    stands(&d, "completed", "n", "110");
+    drive_end(&d);
+}
+
+/* The second join waits for the first, which begins only when nothing else is left. */
+PAWL_TEST(test_G3_joins_that_settle_run_in_their_order)
+{
+    driven d;
+
+    drive(&d, "start: [a, x]\nstate: {no: {default: []}, log: {merge: append}}\nnodes:\n"
+              "  last: {join: [mid, x], append: {log: 4}, next: end}\n"
+              "  a: {append: {log: 1}, each: {of: .no, node: s, as: i}, next: b}\n  s: {append: {log: 9}, next: mid}\n  b: {append: {log: 2}, next: mid}\n"
+              "  x: {append: {log: 0}, next: last}\n  mid: {join: [s, b], append: {log: 3}, next: last}\n", NULL);
+    stands(&d, "completed", "log", "[1,0,2,3,4]");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_G3_a_join_that_settled_joins_again_in_the_next_round)
+{
+    driven d;
+
+    drive(&d, "start: go\nstate: {none: {default: []}, n: {merge: sum, default: 0}}\nnodes:\n"
+              "  go: {next: [a, b]}\n  a: {set: {n: 1}, each: {of: .none, node: s, as: i}, next: end}\n  s: {set: {n: 1000}, next: j}\n"
+              "  b: {set: {n: 1}, next: j}\n  j: {join: [s, b], set: {n: 10}, next: [{when: '.n > 30', to: end}, {else: go}]}\n", NULL);
+    stands(&d, "completed", "n", "36");
+    drive_end(&d);
+}
+
+PAWL_TEST(test_K5_a_run_that_was_begun_before_joins_settled_ends_as_it_did)
+{
+    static const char text[] = "start: [list, clock]\nstate: {names: {default: []}, n: {merge: sum, default: 0}}\nnodes:\n"
+                               "  list: {each: {of: .names, node: size, as: name}, next: report}\n  size: {set: {n: 1}, next: report}\n"
+                               "  clock: {set: {n: 10}, next: report}\n  report: {join: [size, clock], set: {n: 100}, next: end}\n";
+    const filing_text files[] = { { "agent.yaml", text }, { NULL, NULL } };
+    driven d = { .b = bench_new(), .from = { .texts = files } };
+    file_reader reader = filing_reader(&d.from);
+    pawl_err err = {0};
+    pawl_machine *m;
+
+    d.a = file_load(&d.b->mem, "agent.yaml", &reader, &d.b->f);
+    m = file_machine(d.a, "test", &d.b->f, &err);
+    CHECK(m != NULL && m->settles);
+    m->settles = false;         /* its base has no mark */
+    world_begin(&d.w, m, NULL);
+    m->settles = true;
+    drive_on(&d);
+    stands(&d, "failed", "n", "110");
+    CHECK_STR(world_reason(&d.w), "{\"code\":\"invalid\",\"text\":\"agent: the join into \\\"report\\\" waits for \\\"size\\\", and nothing is left to run\"}");
+    drive_end(&d);
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------- */

@@ -230,6 +230,7 @@ static pawl_graph *build_graph(agent_file *a)
     pawl_graph_no_progress(g, a->no_progress);
     graph_shows_undo(g);
     graph_patterns(g);
+    graph_settles(g);
     return g;
 }
 

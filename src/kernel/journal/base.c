@@ -107,6 +107,7 @@ void base_code(buf *b, const pawl_run_info *info, const base_parts *p)
     hex64(info->seed, hex);
     base_text(b, "seed", hex);
     base_int(b, "seq", (int64_t)p->seq);
+    base_int(b, "settles", p->settles);
     base_int(b, "shows_undo", p->shows_undo);
     base_text(b, "trace", info->trace);
     buf_char(b, '}');
@@ -126,6 +127,7 @@ static pawl_code state_from_machine(pawl_state *st, const pawl_machine *m, const
     st->version = m->version;
     st->no_progress = m->no_progress;
     st->progress_nodes = m->no_progress > 0 ? 1 : 0;
+    st->settles = m->settles;
     st->shows_undo = m->shows_undo;
     st->machine_hash = m->hash;
     st->decls = d;
@@ -161,7 +163,7 @@ pawl_code pawl_state_new(const pawl_machine *m, const pawl_run_info *info, unsig
         return rc;
     if ((flags & PAWL_NO_JOURNAL) == 0) {
         const base_parts p = { .channels = m->channel_json, .machine = m->name, .machine_hash = m->hash_hex, .version = m->version,
-                               .no_progress = m->no_progress, .progress_nodes = 1, .shows_undo = m->shows_undo };
+                               .no_progress = m->no_progress, .progress_nodes = 1, .shows_undo = m->shows_undo, .settles = m->settles };
         pawl_alloc mem = mem_or_default(alloc);
 
         buf_init(&b, &mem);
