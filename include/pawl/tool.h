@@ -45,6 +45,7 @@ typedef struct pawl_tool {
     pawl_handler_fn *fn;        /* NULL: the host has a handler of its own */
     void *arg;                  /* lent to fn */
     const char *const *env;     /* secret variables that a program gets (ANTHROPIC_API_KEY); ends in NULL; NULL: none */
+    bool usual_args;            /* of a built-in tool: arguments by usual names are taken, and those that only decorate are ignored (docs/TOOLS.md) */
 } pawl_tool;
 
 /* ---- a set of tools ---------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * start with all answers received so far. When rules or mode changed since an answer was given, the gate starts without answers and asks again:
  * an approval covers one call under one policy (W6). */
 #include "agent/agent.h"
+#include "policy/usual_args.h"
 #include "kernel/frame.h"
 #include "kernel/spec.h"
 #include "kernel/state.h"
@@ -170,8 +171,11 @@ static bool gate_waits(turn *t, uint32_t k)
 static bool input_fits(turn *t, uint32_t k, const pawl_value *input, pawl_err *err)
 {
     const pawl_agent_tool *tool = t->calls[k].tool;
+    const pawl_value *schema = tool == &tool_gone ? NULL : t->def->schemas[tool - t->def->a.tools];
 
-    return tool == &tool_gone || schema_check_loose(t->def->schemas[tool - t->def->a.tools], input, "the input", err) == PAWL_OK;
+    if (schema != NULL && tool->usual_args && tool->own == PAWL_OWN_NOT)
+        input = args_needed(t->mem, schema, input);
+    return schema == NULL || schema_check_loose(schema, input, "the input", err) == PAWL_OK;
 }
 
 static bool edited_input_invalid(turn *t, uint32_t k, const pawl_value *input)

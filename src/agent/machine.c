@@ -140,6 +140,8 @@ static const pawl_value *tool_nature(const pawl_agent_tool *tool, arena *mem)
     const pawl_value *v = value_pack(mem, NULL, "[s,s,i,i,i,b,b,b]", tool->name, tool->rule, (int64_t)tool->cls, (int64_t)tool->effect, (int64_t)tool->own,
                                      tool->beside, tool->mutates, tool->deferred);
 
+    if (tool->usual_args)
+        v = value_push(mem, v, value_string(mem, "usual", 5));
     if (!tool->deferred)
         return v;
     return value_push(mem, v, value_pack(mem, NULL, "[s,s,s]", tool->description != NULL ? tool->description : "",

@@ -3,10 +3,19 @@
  * An event writes what it changed and nothing else (K7): whatever can grow during a turn is appended to, never written again as a whole. The keys
  * and names that are written here are stored in journals: never change them. */
 #include "agent/agent.h"
+#include "policy/usual_args.h"
 #include "kernel/state.h"
 #include "kernel/step.h"
 
 /* ---- how it stands ------------------------------------------------------------------------------------- */
+
+/* The input that the model gives to a call, in the words of the tool's schema. */
+static const pawl_value *proposed_input(turn *t, const pawl_agent_tool *tool, const pawl_value *block)
+{
+    const pawl_value *input = pawl_value_get(block, "input");
+
+    return tool != NULL && tool->usual_args ? args_usual(t->mem, tool->name, input) : input;
+}
 
 static const char *text_in(const pawl_value *v, const char *key, const char *otherwise)
 {
@@ -91,7 +100,7 @@ static void calls_load(turn *t, uint32_t n)
         c->at = (call_stage)row_named(stage_rows, STAGES, text_in(one, "at", NULL));
         if ((c->tool = tool_of(t->def, c->name)) == NULL && c->at != STAGE_PROPOSED)
             c->tool = &tool_gone;       /* an earlier version of the machine had this tool */
-        c->proposed = pawl_value_get(block, "input");
+        c->proposed = proposed_input(t, c->tool, block);
         c->changed = pawl_value_bool(pawl_value_get(one, "edited"));
         c->invalid = text_in(block, "invalid", NULL);
         c->answers_from = (uint32_t)pawl_value_uint(pawl_value_get(one, "told_from"));
@@ -393,10 +402,10 @@ void turn_calls(turn *t, const pawl_value *blocks)
         if (is_call(block)) {
             agent_call *c = &t->calls[n++];
 
-            *c = (agent_call){ .id = text_in(block, "id", ""), .name = text_in(block, "name", ""), .proposed = pawl_value_get(block, "input"),
-                               .invalid = text_in(block, "invalid", NULL), .rights = PAWL_BYPASS };
-            c->input = c->proposed;
+            *c = (agent_call){ .id = text_in(block, "id", ""), .name = text_in(block, "name", ""), .invalid = text_in(block, "invalid", NULL),
+                               .rights = PAWL_BYPASS };
             c->tool = tool_of(t->def, c->name);
+            c->input = c->proposed = proposed_input(t, c->tool, block);
             pawl_set(t->s, "@calls", block);
         }
     t->ncalls = n;

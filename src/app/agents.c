@@ -32,7 +32,7 @@ const pawl_agent_tool *session_tool(void *ctx, size_t index)
     session *s = ctx;
     pawl_agent_tool *all;
 
-    if (s->tools == NULL && ((s->tools = pawl_tools_new(NULL, NULL)) == NULL || pawl_tools_add_builtin(s->tools, NULL, NULL) != PAWL_OK)) {
+    if (s->tools == NULL && ((s->tools = pawl_tools_new(NULL, NULL)) == NULL || tools_add_set(s->tools, s->toolset, NULL) != PAWL_OK)) {
         s->mem.failed = true;
         return NULL;
     }

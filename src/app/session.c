@@ -6,6 +6,7 @@
 #include "app/run_settings.h"
 #include "app/session.h"
 #include "app/signers.h"
+#include "effect/effect.h"
 #include "kernel/machine.h"
 
 #include <stdlib.h>
@@ -77,6 +78,7 @@ session *session_new(const app_caller *caller)
     if (s == NULL)
         return NULL;
     s->caller = caller;
+    s->toolset = TOOLSET_NOW;
     arena_init(&s->mem, NULL, 16384);
     faults_init(&s->faults, &s->mem);
     return s;
@@ -347,6 +349,10 @@ static const char *other_file(session *s, const char *file)
 
 pawl_code session_run_file(session *s, pawl_state *st, const char *other, const char **path, pawl_err *err)
 {
+    const pawl_value *made = pawl_value_get(kept_value(st, "@file"), "tools");
+
+    s->toolset = pawl_value_type(made) == PAWL_TYPE_INT && pawl_value_int(made) > 0 && pawl_value_int(made) < TOOLSET_NOW ? (unsigned)pawl_value_int(made)
+                 : made != NULL ? TOOLSET_NOW : TOOLSET_FIRST;
     if (other == NULL)
         return kept_of(s, st, path, err);
     *path = other;
@@ -357,13 +363,14 @@ pawl_code session_run_file(session *s, pawl_state *st, const char *other, const 
 
 /* ---- what a run begins with --------------------------------------------------------------------------------------------- */
 
+/* "tools": by which tools of the library its machine is made when it is loaded again. */
 static const pawl_value *file_value(session *s)
 {
     const pawl_value *files = value_pack(&s->mem, NULL, "{}");
 
     for (const file_source *src = s->file->sources; src != NULL && files != NULL; src = src->next)
         files = value_with(&s->mem, files, src->path, value_string(&s->mem, src->text.data, src->text.size));
-    return value_pack(&s->mem, NULL, "{s:v,s:s}", "files", files, "main", s->path);
+    return value_pack(&s->mem, NULL, "{s:v,s:s,s:i}", "files", files, "main", s->path, "tools", (int64_t)s->toolset);
 }
 
 static bool own_named(const pawl_value *input)

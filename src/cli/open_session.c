@@ -1,6 +1,7 @@
 /* open_session.c - opens a session for a verb, and prints the errors of its file or its run on stderr.
  *
  * Called by the verbs, on the main thread. The session is the verb's: session_free. */
+#include "effect/effect.h"
 #include "cli/open_session.h"
 #include "cli/run_driver.h"
 #include "history/current_state.h"
@@ -129,6 +130,8 @@ static int take_run(session *s, pawl_store *store, pawl_state *st, const char *o
     pawl_code rc = session_run_file(s, st, other, &path, &err);
     int code = EXIT_DONE;
 
+    if (cli_given(s->c, "upgrade") != NULL)
+        s->toolset = TOOLSET_NOW;
     if (rc != PAWL_OK || (code = load(s, path)) != EXIT_DONE) {
         pawl_store_free(store);
         return rc != PAWL_OK ? cli_fail(s->c, rc, &err) : code;

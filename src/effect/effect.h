@@ -4,6 +4,7 @@
 
 #include "json/json.h"
 #include "pawl/effect.h"
+#include "pawl/tool.h"
 
 /* ---- reply.c ----------------------------------------------------------------------------------- */
 
@@ -131,5 +132,12 @@ pawl_code process_run(process *p, pawl_err *err);
  * refers to must be valid until then; `err` is lent for that call. Any other code: it did not start. A cancel is seen at once after io_poke(). */
 typedef void process_done_fn(void *ctx, pawl_code rc, const pawl_err *err);
 pawl_code process_start(process *p, process_done_fn *done, void *ctx, pawl_err *err);
+
+/* ---- tool/registry.c: the built-in tools as they were ----------------------------------------------------- */
+
+/* Their names, schemas and descriptions are part of an agent's machine: a run keeps the number of the set that it was begun with. */
+enum { TOOLSET_FIRST = 1, TOOLSET_NOW = 2 };
+/* Adds all built-in tools of a set. As pawl_tools_add_builtin(). */
+PAWL_MUST_USE pawl_code tools_add_set(pawl_tools *t, unsigned set, pawl_err *err);
 
 #endif

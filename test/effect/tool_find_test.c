@@ -254,6 +254,43 @@ PAWL_TEST(test_A5_grep_shows_what_is_around)
     kit_close(&k);
 }
 
+PAWL_TEST(test_A5_grep_takes_the_arguments_that_models_know)
+{
+    kit k;
+
+    kit_open(&k);
+    put(&k, "a.py", "One\ntwo\none\n");
+    put(&k, "b.c", "one\n");
+    put(&k, "c.c", "none\n");
+    GIVES(&k, "grep", "{\"pattern\":\"^ONE\",\"-i\":true,\"output_mode\":\"files_with_matches\"}", "a.py\nb.c\n");
+    GIVES(&k, "grep", "{\"pattern\":\"two\",\"-A\":1,\"-B\":1,\"-n\":false}", "a.py-One\na.py:two\na.py-one\n");
+    GIVES(&k, "grep", "{\"pattern\":\"two\",\"-C\":1,\"-n\":true}", "a.py-1-One\na.py:2:two\na.py-3-one\n");
+    GIVES(&k, "grep", "{\"pattern\":\"one\",\"head_limit\":1,\"offset\":1}", "b.c:1:one\n[truncated: 1 lines are shown, and there are more]\n");
+    GIVES(&k, "grep", "{\"pattern\":\"one\",\"head_limit\":0,\"output_mode\":\"count\",\"offset\":1}", "b.c:1\nc.c:1\n");
+    GIVES(&k, "grep", "{\"pattern\":\"one\",\"type\":\"py\"}", "a.py:3:one\n");
+    CHECK_INT(use(&k, "grep", "{\"pattern\":\"one\",\"type\":\"pyt\"}"), PAWL_OK);
+    CHECK(is_error(&k) && strncmp(content(&k), "Invalid arguments: type: \"pyt\" is none of c cmake ", 50) == 0);
+    /* both names: which one is meant is not known */
+    CHECK_INT(use(&k, "grep", "{\"pattern\":\"one\",\"-i\":true,\"ignore_case\":false}"), PAWL_OK);
+    CHECK(is_error(&k) && strstr(content(&k), "-i") != NULL);
+    kit_close(&k);
+}
+
+PAWL_TEST(test_A5_what_only_decorates_is_told_and_ignored)
+{
+    kit k;
+
+    kit_open(&k);
+    put(&k, "a", "one\n");
+    GIVES(&k, "grep", "{\"pattern\":\"one\",\"explanation\":\"to see\",\"title\":\"x\"}",
+          "a:1:one\n[ignored: \"explanation\", \"title\" is no argument of grep]\n");
+    CHECK_INT(use(&k, "grep", "{\"pattern\":\"one\",\"invert\":true}"), PAWL_OK);
+    CHECK(is_error(&k) && strstr(content(&k), "invert") != NULL);
+    CHECK_INT(use(&k, "bash", "{\"command\":\"true\",\"run_in_background\":true}"), PAWL_OK);
+    CHECK(is_error(&k) && strstr(content(&k), "run_in_background") != NULL);
+    kit_close(&k);
+}
+
 PAWL_TEST(test_X2_grep_of_long_lines_and_many)
 {
     char *text = malloc(10 << 20);

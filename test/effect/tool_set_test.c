@@ -52,6 +52,32 @@ PAWL_TEST(test_A5_a_tool_that_is_wrong_is_refused_by_name)
     kit_close(&k);
 }
 
+/* Runs that were begun with it replay only if their machine is made of the same texts. */
+PAWL_TEST(test_K5_the_first_set_of_tools_never_changes)
+{
+    pawl_tools *t = pawl_tools_new(NULL, NULL);
+    char hex[HASH_HEX + 1];
+    hash h;
+    buf b;
+
+    buf_init(&b, NULL);
+    CHECK_INT(tools_add_set(t, TOOLSET_FIRST, NULL), PAWL_OK);
+    for (size_t i = 0; i < pawl_tools_count(t); i++) {
+        const pawl_tool *tool = pawl_tools_at(t, i);
+        const char *const texts[] = { tool->name, tool->schema, tool->description };
+
+        CHECK(!tool->usual_args);
+        for (size_t j = 0; j < 3; j++)
+            buf_put(&b, texts[j], strlen(texts[j]) + 1);
+    }
+    hash_of(b.data, b.size, &h);
+    hash_hex(&h, hex);
+    hex[16] = '\0';
+    CHECK_STR(hex, "025c374fbaeb603a");
+    buf_free(&b);
+    pawl_tools_free(t);
+}
+
 PAWL_TEST(test_A5_a_function_is_asked_after_its_schema_only)
 {
     int calls = 0;

@@ -1,15 +1,8 @@
 /* builtin.c - the tools of the library; docs/TOOLS.md is printed from this table.
  *
  * Read by registry.c. Constant. */
+#include "effect/tool/schema_text.h"
 #include "effect/tool/tool.h"
-
-#define OBJECT(required, properties) \
-    "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[" required "],\"properties\":{" properties "}}"
-#define TEXT(name, more, what) "\"" name "\":{\"type\":\"string\"" more ",\"description\":\"" what "\"}"
-#define NUMBER(name, least, most, what) \
-    "\"" name "\":{\"type\":\"integer\",\"minimum\":" #least ",\"maximum\":" #most ",\"description\":\"" what "\"}"
-#define FLAG(name, what) "\"" name "\":{\"type\":\"boolean\",\"description\":\"" what "\"}"
-#define SOME ",\"minLength\":1"
 
 static const char read_schema[] = OBJECT("\"file_path\"",
     TEXT("file_path", SOME, "absolute, or from the workspace") ","
@@ -32,7 +25,8 @@ static const char write_schema[] = OBJECT("\"file_path\",\"content\"",
 static const char glob_schema[] = OBJECT("\"pattern\"",
     TEXT("pattern", SOME, "* ? [a-z] {a,b} and **; without a slash it fits names at any depth") ","
     TEXT("path", SOME, "the folder to look in; the workspace") ","
-    TEXT("sort", ",\"enum\":[\"newest\",\"name\"]", "newest"));
+    TEXT("sort", ",\"enum\":[\"newest\",\"name\"]", "newest") ","
+    FLAG("no_ignore", "also files that .gitignore leaves out"));
 
 static const char grep_schema[] = OBJECT("\"pattern\"",
     TEXT("pattern", SOME, "a regular expression (extended, with \\\\d \\\\w \\\\s \\\\b), for one line") ","
@@ -41,10 +35,14 @@ static const char grep_schema[] = OBJECT("\"pattern\"",
     TEXT("output_mode", ",\"enum\":[\"content\",\"files\",\"count\"]", "lines, files that have one, or how many each has; content") ","
     FLAG("ignore_case", "upper and lower case are the same") ","
     FLAG("fixed", "the pattern is plain text") ","
+    TEXT("type", SOME, "only files of a kind, such as c, py or js") ","
+    FLAG("line_numbers", "false: without them") ","
     NUMBER("context", 0, 20, "lines to show before and after") ","
     NUMBER("before", 0, 20, "lines to show before") ","
     NUMBER("after", 0, 20, "lines to show after") ","
-    NUMBER("max_matches", 1, 2000, "lines, or files, at most; 250"));
+    NUMBER("max_matches", 1, 2000, "lines, or files, at most; 250") ","
+    NUMBER("offset", 0, 1000000, "how many of the first to skip") ","
+    FLAG("no_ignore", "also files that .gitignore leaves out"));
 
 static const char bash_schema[] = OBJECT("\"command\"",
     TEXT("command", SOME, "run by bash, in the workspace") ","
@@ -57,7 +55,8 @@ static const char fetch_schema[] = OBJECT("\"url\"",
 static const char todo_schema[] = OBJECT("\"todos\"",
     "\"todos\":{\"type\":\"array\",\"maxItems\":100,\"description\":\"all of the list, in order\",\"items\":" OBJECT("\"content\",\"status\"",
         TEXT("content", ",\"minLength\":1,\"maxLength\":1000", "what is to be done") ","
-        TEXT("status", ",\"enum\":[\"pending\",\"in_progress\",\"completed\"]", "")) "}");
+        TEXT("status", ",\"enum\":[\"pending\",\"in_progress\",\"completed\"]", "") ","
+        TEXT("activeForm", ",\"maxLength\":1000", "the same while it is done: Running the tests")) "}");
 
 static const char ask_schema[] = OBJECT("\"questions\"",
     "\"questions\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":4,\"items\":" OBJECT("\"question\",\"header\",\"options\"",
@@ -84,34 +83,39 @@ static const char search_schema[] = OBJECT("\"query\"",
 const builtin builtins[] = {
     { { .name = "read_file", .rule = "Read", .schema = read_schema, .cls = PAWL_READ, .effect = PAWL_PURE, .output_bytes = 100000, .beside = true,
         .description = "Read a file of the workspace: text with the numbers of its lines, or an image (png, jpeg, gif, webp). Up to 2000 lines at a "
-                       "time; go on with offset. The numbers and the tab after them are not in the file." }, tool_read },
+                       "time; go on with offset. The numbers and the tab after them are not in the file." }, tool_read, 1 },
     { { .name = "list_files", .rule = "LS", .schema = list_schema, .cls = PAWL_READ, .effect = PAWL_PURE, .beside = true,
-        .description = "List a folder of the workspace by name, at most 1000: folders end in /, links in @." }, tool_list },
+        .description = "List a folder of the workspace by name, at most 1000: folders end in /, links in @." }, tool_list, 1 },
     { { .name = "edit_file", .rule = "Edit", .schema = edit_schema, .cls = PAWL_EDIT, .effect = PAWL_ONCE, .mutates = true,
-        .description = "Replace a piece of text in a file. old_string has to fit exactly once, or replace_all is true. Read the file first." }, tool_edit },
+        .description = "Replace a piece of text in a file. old_string has to fit exactly once, or replace_all is true. Read the file first." },
+        tool_edit, 1 },
     { { .name = "write_file", .rule = "Write", .schema = write_schema, .cls = PAWL_EDIT, .effect = PAWL_ONCE, .mutates = true,
-        .description = "Write a whole file, new or in place of what is there. To change a part of one, use edit_file." }, tool_write },
+        .description = "Write a whole file, new or in place of what is there. To change a part of one, use edit_file." }, tool_write, 1 },
     { { .name = "glob", .rule = "Glob", .schema = glob_schema, .cls = PAWL_READ, .effect = PAWL_PURE, .timeout_ms = 60000, .beside = true,
-        .description = "Find files by a pattern of their path, such as **/*.c: at most 1000, the newest first. What lies in .git is left out." }, tool_glob },
+        .description = "Find files by a pattern of their path, such as **/*.c: at most 1000, the newest first. What lies in .git, or "
+                       "git ignores, is left out." },
+        tool_glob, 1 },
     { { .name = "grep", .rule = "Grep", .schema = grep_schema, .cls = PAWL_READ, .effect = PAWL_PURE, .timeout_ms = 60000, .beside = true,
-        .description = "Find lines of files by a regular expression. What lies in .git, and files that are no text, are left out." }, tool_grep },
+        .description = "Find lines of files by a regular expression. What lies in .git, what git ignores, and files that are no text, are left out." },
+        tool_grep, 1 },
     { { .name = "bash", .rule = "Bash", .schema = bash_schema, .cls = PAWL_EXEC, .effect = PAWL_ONCE, .timeout_ms = 610000, .mutates = true,
         .description = "Run a command in the workspace; stdout and stderr come back together. Nothing can be typed into it, each call is a new shell, and "
                        "what it leaves running is ended with it. Outside the workspace it may only read, as a rule. For files use the tools for files." },
-                       tool_bash },
+                       tool_bash, 1 },
     { { .name = "web_fetch", .rule = "WebFetch", .schema = fetch_schema, .cls = PAWL_NET, .effect = PAWL_AT_LEAST_ONCE, .timeout_ms = 70000, .beside = true,
-        .description = "Get a page by its address, as text. It is followed to other pages of the same host only." }, tool_fetch },
+        .description = "Get a page by its address, as text. It is followed to other pages of the same host only." }, tool_fetch, 1 },
     { { .name = "todo", .rule = "Todo", .schema = todo_schema, .cls = PAWL_READ, .effect = PAWL_PURE,
-        .description = "Keep a list of what is to be done, for work of several steps. One is in_progress at a time; say completed as soon as it is." }, NULL },
+        .description = "Keep a list of what is to be done, for work of several steps. One is in_progress at a time; say completed as soon as it is." },
+        NULL, 1 },
     { { .name = "ask_user", .rule = "AskUser", .schema = ask_schema, .cls = PAWL_READ, .effect = PAWL_PURE,
-        .description = "Ask the person 1 to 4 questions, each with 2 to 4 answers to choose from; another answer may come all the same." }, NULL },
+        .description = "Ask the person 1 to 4 questions, each with 2 to 4 answers to choose from; another answer may come all the same." }, NULL, 1 },
     { { .name = "spawn_agent", .rule = "Agent", .schema = spawn_schema, .cls = PAWL_OTHER, .effect = PAWL_ONCE, .beside = true,
-        .description = "Hand a task to an agent of its own; its last message is the result." }, NULL },
+        .description = "Hand a task to an agent of its own; its last message is the result." }, NULL, 1 },
     { { .name = "plan_enter", .rule = "EnterPlan", .schema = none_schema, .cls = PAWL_READ, .effect = PAWL_PURE,
-        .description = "Enter plan mode, in which everything can be read and nothing changed: before work that needs a plan." }, NULL },
+        .description = "Enter plan mode, in which everything can be read and nothing changed: before work that needs a plan." }, NULL, 1 },
     { { .name = "plan_exit", .rule = "ExitPlan", .schema = plan_schema, .cls = PAWL_READ, .effect = PAWL_PURE,
-        .description = "Show the plan to the person, who may let you out of plan mode to carry it out." }, NULL },
+        .description = "Show the plan to the person, who may let you out of plan mode to carry it out." }, NULL, 1 },
     { { .name = "tool_search", .rule = "ToolSearch", .schema = search_schema, .cls = PAWL_READ, .effect = PAWL_PURE,
-        .description = "Find more tools by words. What is found can be called from then on." }, NULL },
+        .description = "Find more tools by words. What is found can be called from then on." }, NULL, 1 },
 };
 const size_t builtins_count = sizeof builtins / sizeof *builtins;

@@ -3,6 +3,9 @@
  * tool_perform() is the handler of every tool, on any thread. A tool_call belongs to that call. */
 #include "effect/tool/tool.h"
 #include "net/net.h"
+#include "policy/usual_args.h"
+
+#include <stdio.h>
 
 enum { ERROR_BYTES = 1000, LOOK_EVERY = 16 };
 
@@ -71,6 +74,8 @@ pawl_code tool_text(tool_call *c, cut_where where, bool is_error)
     cut = plain_cut(&part, whole.data, whole.size, c->tool->output_bytes, where);
     buf_reset(&c->r->text);
     buf_text(&c->r->text, "{\"content\":");
+    if (c->ignored[0] != '\0')
+        buf_fmt(cut ? &part : &whole, "[ignored: %s is no argument of %s]\n", c->ignored, c->tool->name);
     if (cut)
         canon_string(&c->r->text, part.size > 0 ? part.data : "", part.size);
     else
@@ -153,6 +158,20 @@ static const char *with_nul(const pawl_value *input)
     return NULL;
 }
 
+/* Drops arguments that only decorate, and remembers their names for the reply. False: no memory. */
+static bool decorations_drop(tool_call *c, const pawl_value *schema)
+{
+    const pawl_value *needed = args_needed(&c->mem, schema, c->input), *key;
+    pawl_iter it = pawl_iter_of(c->input);
+    size_t n = 0;
+
+    while (needed != NULL && needed != c->input && pawl_iter_next(&it, &key) != NULL)
+        if (pawl_value_get(needed, pawl_value_string(key)) == NULL && n < sizeof c->ignored)
+            n += (size_t)snprintf(c->ignored + n, sizeof c->ignored - n, "%s\"%.40s\"", n > 0 ? ", " : "", pawl_value_string(key));
+    c->input = needed;
+    return needed != NULL;
+}
+
 /* Checks the arguments. PAWL_OK with *told: the reply has the error already. */
 static pawl_code asked(tool_call *c, const tool_entry *e, bool *told)
 {
@@ -163,6 +182,8 @@ static pawl_code asked(tool_call *c, const tool_entry *e, bool *told)
     *told = true;
     c->input = pawl_value_get(c->job->args, "input");
     c->cwd = pawl_value_string(cwd);
+    if (e->tool.usual_args && ((c->input = args_usual(&c->mem, e->tool.name, c->input)) == NULL || !decorations_drop(c, e->schema)))
+        return tool_nomem(c);
     if (schema_check(e->schema, c->input, "input", &why) != PAWL_OK)
         return why.code == PAWL_NOMEM ? tool_nomem(c) : tool_error(c, "Invalid arguments: %s", why.text);
     if (e->own != NULL && e->run == NULL && (name = with_nul(c->input)) != NULL)

@@ -65,6 +65,7 @@ static pawl_code tell(globbing *g, const walk *w, const file_place *at, const ro
     if (g->n > FOUND_MAX)
         buf_fmt(out, "[truncated: %d of %s%zu files are shown]\n", FOUND_MAX, g->full ? "more than " : "", g->n);
     opened_hidden_put(g->c);
+    walk_ignored_put(w);
     if (w->cut != NULL)
         buf_fmt(out, "[not all was looked at: %s; give a narrower path]\n", w->cut);
     return tool_text(g->c, CUT_END, false);
@@ -88,7 +89,7 @@ pawl_code tool_glob(tool_call *c)
     const char *path = input_text(c, "path"), *text = input_text(c, "pattern"), *wrong;
     globbing *g = arena_zero(&c->mem, sizeof *g);
     roots *r;
-    walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GLOB_MS };
+    walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GLOB_MS, .all = input_flag(c, "no_ignore") };
     pawl_code rc = PAWL_OK;
     bool told = false;
     file_place p;

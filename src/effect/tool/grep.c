@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <regex.h>
+#include <stdio.h>
 #include <unistd.h>
 
 enum {
@@ -29,8 +30,8 @@ typedef struct grep {
     const file_place *from;
     walk *w;
     mode mode;
-    int64_t before, after, most, found;
-    bool more, icase;           /* more: there are further matches */
+    int64_t before, after, most, found, skip;   /* skip: of the first ones */
+    bool more, icase, bare;     /* more: there are further matches; bare: without line numbers */
     /* the expression */
     const char *fixed;
     size_t fixed_size;
@@ -38,7 +39,7 @@ typedef struct grep {
     regex_t re;
     bool made, nomem;
     size_t size, learned;
-    const pattern *glob;
+    const pattern *glob, *type;
     /* the current file */
     const char *path;           /* relative to `from`; NULL: it is `from` */
     int64_t line, count, told, left;    /* told: last line that was returned; left: context lines still to return */
@@ -111,7 +112,10 @@ static void show(grep *g, int64_t line, const char *text, size_t size, char mark
     if (g->told > 0 && line > g->told + 1 && (g->before > 0 || g->after > 0))
         buf_text(out, "--\n");
     place_put(out, g->r, g->from, g->path);
-    buf_fmt(out, "%c%lld%c", mark, (long long)line, mark);
+    if (g->bare)
+        buf_char(out, mark);
+    else
+        buf_fmt(out, "%c%lld%c", mark, (long long)line, mark);
     plain_put(out, text, size > SHOWN_BYTES ? cut_end(text, SHOWN_BYTES) : size);
     buf_char(out, '\n');
     g->told = line;
@@ -124,7 +128,7 @@ static void matched(grep *g)
         return;
     }
     g->count++;
-    if (g->mode != MODE_CONTENT)
+    if (g->mode != MODE_CONTENT || (g->skip > 0 && g->skip-- > 0))
         return;
     g->found++;
     for (int64_t i = g->line - g->before; i < g->line; i++) {
@@ -185,7 +189,7 @@ static void file_told(grep *g)
 {
     buf *out = &g->c->out;
 
-    if (g->mode == MODE_CONTENT || g->count == 0)
+    if (g->mode == MODE_CONTENT || g->count == 0 || (g->skip > 0 && g->skip-- > 0))
         return;
     if (g->found == g->most) {
         g->more = true;
@@ -235,7 +239,7 @@ static bool take(void *ctx, const walked *w)
     bool on = true;
     int fd;
 
-    if (g->glob != NULL && !pattern_fits(g->glob, w->path))
+    if ((g->glob != NULL && !pattern_fits(g->glob, w->path)) || (g->type != NULL && !pattern_fits(g->type, w->path)))
         return true;
     fd = openat(w->dir, w->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
@@ -258,9 +262,42 @@ static pawl_code tell(grep *g)
     if (g->more)
         buf_fmt(out, "[truncated: %lld %s are shown, and there are more]\n", (long long)g->found, g->mode == MODE_CONTENT ? "lines" : "files");
     opened_hidden_put(g->c);
+    walk_ignored_put(g->w);
     if (g->w->cut != NULL)
         buf_fmt(out, "[not all was looked at: %s; give a narrower path or a glob]\n", g->w->cut);
     return tool_text(g->c, CUT_END, false);
+}
+
+/* The kinds of files by the names that ripgrep has for them. */
+static const struct { const char *name, *files; } types[] = {
+    { "c", "*.{c,h,H}" }, { "cmake", "{*.cmake,CMakeLists.txt}" }, { "cpp", "*.{C,cc,cpp,cxx,c++,h,H,hh,hpp,hxx,inl}" }, { "cs", "*.cs" },
+    { "css", "*.{css,scss}" }, { "csv", "*.csv" }, { "dart", "*.dart" }, { "docker", "*Dockerfile*" }, { "elixir", "*.{ex,exs,eex,heex}" },
+    { "erlang", "*.{erl,hrl}" }, { "go", "*.go" }, { "haskell", "*.{hs,lhs}" }, { "html", "*.{htm,html,ejs}" }, { "java", "*.{java,jsp,properties}" },
+    { "js", "*.{js,jsx,vue,cjs,mjs}" }, { "json", "*.{json,sarif}" }, { "kotlin", "*.{kt,kts}" }, { "lua", "*.lua" },
+    { "make", "{[Mm]akefile,GNUmakefile,*.mk,*.mak}" }, { "markdown", "*.{md,markdown,mdown,mdx,mkd}" }, { "md", "*.{md,markdown,mdown,mdx,mkd}" },
+    { "perl", "*.{pl,pm,t}" }, { "php", "*.{php,phtml}" }, { "protobuf", "*.proto" }, { "py", "*.{py,pyi}" }, { "r", "*.{r,R,Rmd}" },
+    { "ruby", "{*.rb,*.gemspec,Gemfile,Rakefile}" }, { "rust", "*.rs" }, { "scala", "*.{scala,sbt}" }, { "sh", "*.{sh,bash,zsh,ksh}" },
+    { "sql", "*.sql" }, { "swift", "*.swift" }, { "tex", "*.{tex,ltx,cls,sty,bib}" }, { "toml", "*.toml" }, { "ts", "*.{ts,tsx,cts,mts}" },
+    { "txt", "*.txt" }, { "xml", "*.{xml,xsd,xsl,xslt}" }, { "yaml", "*.{yaml,yml}" }, { "zig", "*.zig" },
+};
+
+/* PAWL_OK with *told: there is no such kind. */
+static pawl_code type_take(grep *g, const char *type, bool *told)
+{
+    tool_call *c = g->c;
+    pattern *p = arena_get(&c->mem, sizeof *p);
+    char names[600];
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        n += (size_t)snprintf(names + n, sizeof names - n, " %s", types[i].name);
+        if (strcmp(types[i].name, type) == 0) {
+            g->type = p;
+            return p == NULL || pattern_make(&c->mem, types[i].files, p) != NULL ? tool_nomem(c) : PAWL_OK;
+        }
+    }
+    *told = true;
+    return tool_error(c, "Invalid arguments: type: \"%.40s\" is none of%s", type, names);
 }
 
 /* PAWL_OK with *told: the pattern is wrong. */
@@ -268,6 +305,7 @@ static pawl_code prepare(grep *g, bool *told)
 {
     tool_call *c = g->c;
     const char *text = input_text(c, "pattern"), *glob = input_text(c, "glob"), *output = input_text(c, "output_mode"), *wrong = NULL;
+    const char *type = input_text(c, "type");
     pattern *p;
     char why[120];
 
@@ -277,6 +315,16 @@ static pawl_code prepare(grep *g, bool *told)
     g->after = input_count(c, "after", input_count(c, "context", 0));
     g->most = input_count(c, "max_matches", MATCHES);
     g->icase = input_flag(c, "ignore_case");
+    g->skip = input_count(c, "offset", 0);
+    g->bare = pawl_value_type(pawl_value_get(c->input, "line_numbers")) == PAWL_TYPE_BOOL && !input_flag(c, "line_numbers");
+    if (type != NULL) {
+        pawl_code rc;
+
+        *told = false;
+        if ((rc = type_take(g, type, told)) != PAWL_OK || *told)
+            return rc;
+        *told = true;
+    }
     if (glob != NULL) {
         if ((p = arena_get(&c->mem, sizeof *p)) == NULL || ((wrong = pattern_make(&c->mem, glob, p)) != NULL && c->mem.failed))
             return tool_nomem(c);
@@ -328,7 +376,7 @@ pawl_code tool_grep(tool_call *c)
     const char *path = input_text(c, "path");
     grep *g = arena_zero(&c->mem, sizeof *g);
     roots *r;
-    walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GREP_MS };
+    walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GREP_MS, .all = input_flag(c, "no_ignore") };
     pawl_code rc = PAWL_OK;
     bool told = false;
     file_place p;

@@ -200,18 +200,32 @@ pawl_code pawl_tool_command(pawl_tools *t, const pawl_tool *tool, const char *co
     return PAWL_OK;
 }
 
-pawl_code pawl_tools_add_builtin(pawl_tools *t, const char *name, pawl_err *err)
+/* The tool as a set had it; false: the set has none of that name. */
+static bool in_set(const builtin *b, unsigned set, pawl_tool *out)
+{
+    *out = b->tool;
+    out->usual_args = set > TOOLSET_FIRST;
+    for (size_t i = 0; set == TOOLSET_FIRST && i < builtins_first_count; i++)
+        if (strcmp(builtins_first[i].name, b->tool.name) == 0) {
+            out->schema = builtins_first[i].schema;
+            out->description = builtins_first[i].description;
+        }
+    return b->since <= set;
+}
+
+static pawl_code add_set(pawl_tools *t, const char *name, unsigned set, pawl_err *err)
 {
     const size_t before = t->n;
     tool_entry *e = NULL;
     pawl_code rc = PAWL_OK;
     bool found = false;
+    pawl_tool tool;
 
     for (size_t i = 0; i < builtins_count && rc == PAWL_OK; i++) {
-        if (name != NULL && strcmp(builtins[i].tool.name, name) != 0)
+        if ((name != NULL && strcmp(builtins[i].tool.name, name) != 0) || !in_set(&builtins[i], set, &tool))
             continue;
         found = true;
-        if ((rc = add(t, &builtins[i].tool, &e, err)) == PAWL_OK) {
+        if ((rc = add(t, &tool, &e, err)) == PAWL_OK) {
             e->own = builtins[i].own;
             e->any_mode = e->own == tool_bash;
             added(t, e);
@@ -220,6 +234,16 @@ pawl_code pawl_tools_add_builtin(pawl_tools *t, const char *name, pawl_err *err)
     if (rc != PAWL_OK)
         t->n = before;
     return found ? rc : fail(err, PAWL_INVALID, "tool %.80s: none of that name comes with the library", name);
+}
+
+pawl_code pawl_tools_add_builtin(pawl_tools *t, const char *name, pawl_err *err)
+{
+    return add_set(t, name, TOOLSET_NOW, err);
+}
+
+pawl_code tools_add_set(pawl_tools *t, unsigned set, pawl_err *err)
+{
+    return add_set(t, NULL, set, err);
 }
 
 /* ---- the sandbox --------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "effect/effect.h"
 #include "effect/hard_links.h"
 #include "effect/reach.h"
+#include "effect/tool/ignore.h"
 #include "pawl/tool.h"
 
 #include <sys/stat.h>
@@ -41,6 +42,7 @@ struct tool_call {
     arena mem;
     buf out;                    /* the content that is being made */
     char note[512];             /* for people; "": none */
+    char ignored[200];          /* names of arguments that only decorate; "": none */
     const char *limit;          /* name of the limit behind until_ms */
     int64_t until_ms;           /* end of the job, by clock_ms */
     int64_t beat_ms;
@@ -143,6 +145,17 @@ bool fd_path(int fd, char out[TOOL_PATH_BYTES]);       /* the path of an open fi
 bool beneath_seek(const root *top, const char *path, file_place *p);
 extern bool seek_by_walk_only;  /* as on a kernel without openat2; set by tests alone, before any call */
 
+/* ---- git_rules.c: what git leaves out ------------------------------------------------------------------------ */
+
+/* The rules that count in the folder `dir` if it is the top of a worktree, those of its own .gitignore excepted; NULL: it is none. `base`: bytes of its
+ * absolute path, with the slash. In `mem`, as all of these. */
+const ignore_list *git_rules_top(tool_call *c, arena *mem, int dir, size_t base);
+/* `up`, and before it the rules of the .gitignore in the folder `dir`, whose path has `size` bytes. */
+const ignore_list *git_rules_in(tool_call *c, arena *mem, const ignore_list *up, int dir, const char *path, size_t size);
+/* The rules that count in the folder at this absolute path without links, those of its own .gitignore excepted. NULL: it lies in no worktree, or git
+ * leaves it out itself. */
+const ignore_list *git_rules_above(tool_call *c, arena *mem, const char *path, size_t size);
+
 /* ---- walk.c: all files below a folder --------------------------------------------------------------------- */
 
 typedef struct walked {
@@ -151,20 +164,22 @@ typedef struct walked {
     const char *whole;          /* absolute */
     const struct stat *st;      /* never of a link */
 } walked;
-/* Called for regular files, folder by folder in the order of names; .git and links are not entered. False: stop. */
+/* Called for regular files, folder by folder in the order of names; .git and links are not entered, nor is what git leaves out. False: stop. */
 typedef bool walk_fn(void *ctx, const walked *w);
 typedef struct walk {
     tool_call *c;
     walk_fn *fn;
     void *ctx;
     int64_t until_ms;           /* the walk is cut short then */
-    size_t seen;
+    bool all;                   /* also what git leaves out */
+    size_t seen, ignored;       /* names; those of them that git leaves out, with folders as one */
     bool done;                  /* fn wants no more */
     bool deep;                  /* some folders are nested too deeply and were skipped; the rest was searched */
     const char *cut;            /* why the walk is incomplete: too deep, too many, too late; NULL: it is complete */
 } walk;
 /* PAWL_OK, also if cut short; or the code of tool_stop. `asked`: the folder as it is written; *told: the reply has an error already. */
 pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *told);
+void walk_ignored_put(const walk *w);   /* appends how many names git leaves out, if any */
 
 /* ---- pattern.c: globs: pure --------------------------------------------------------------------------------- */
 
@@ -190,8 +205,12 @@ void html_text(const char *data, size_t size, buf *out);
 /* ---- the tools ---------------------------------------------------------------------------------------------------- */
 
 tool_fn tool_read, tool_list, tool_edit, tool_write, tool_glob, tool_grep, tool_bash, tool_fetch, tool_command;
-typedef struct builtin { pawl_tool tool; tool_fn *own; } builtin;
+typedef struct builtin { pawl_tool tool; tool_fn *own; unsigned since; } builtin;       /* since: the first set that has it */
 extern const builtin builtins[];
 extern const size_t builtins_count;
+/* builtin_first.c: what has changed since TOOLSET_FIRST, as it was. */
+typedef struct builtin_was { const char *name, *schema, *description; } builtin_was;
+extern const builtin_was builtins_first[];
+extern const size_t builtins_first_count;
 
 #endif

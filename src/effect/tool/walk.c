@@ -22,6 +22,16 @@ typedef struct walk_step {
     pawl_code rc;
 } walk_step;
 
+/* A folder that is being visited. */
+typedef struct walk_folder {
+    int fd;
+    size_t size;                /* of its path */
+    unsigned depth;
+    bool top, rules;            /* it has a .git, and a .gitignore */
+    const ignore_list *ignore;  /* what is left out in it; NULL: nothing */
+    arena mem;
+} walk_folder;
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -41,8 +51,8 @@ static bool enough(walk_step *s)
     return w->cut != NULL;
 }
 
-/* The names in a folder, in `mem`. */
-static char **names_of(walk_step *s, arena *mem, DIR *dir, size_t *n)
+/* The names in a folder. */
+static char **names_of(walk_step *s, walk_folder *f, DIR *dir, size_t *n)
 {
     void *names = NULL;
     size_t cap = 0;
@@ -51,10 +61,15 @@ static char **names_of(walk_step *s, arena *mem, DIR *dir, size_t *n)
     while (!enough(s) && (e = readdir(dir)) != NULL) {
         char *name;
 
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || strcmp(e->d_name, ".git") == 0)
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
+        f->rules = f->rules || strcmp(e->d_name, ".gitignore") == 0;
+        if (strcmp(e->d_name, ".git") == 0) {
+            f->top = true;
+            continue;
+        }
         s->w->seen++;
-        if (!arena_room(mem, &names, &cap, *n, sizeof(char *)) || (name = arena_text(mem, e->d_name)) == NULL) {
+        if (!arena_room(&f->mem, &names, &cap, *n, sizeof(char *)) || (name = arena_text(&f->mem, e->d_name)) == NULL) {
             s->rc = tool_nomem(s->w->c);
             break;
         }
@@ -65,48 +80,76 @@ static char **names_of(walk_step *s, arena *mem, DIR *dir, size_t *n)
     return names;
 }
 
-static void folder_walk(walk_step *s, int fd, size_t size, unsigned depth);
+static void folder_walk(walk_step *s, walk_folder *f);
 
-/* One name of the folder `fd`, whose path has `size` bytes. What has too long a path, is gone, or is forbidden to tools is skipped. */
-static void name_visit(walk_step *s, int fd, const char *name, size_t size, unsigned depth)
+static void folder_enter(walk_step *s, const walk_folder *f, const char *name, size_t size)
 {
-    size_t n = strlen(name);
-    struct stat st;
-    int next;
+    walk_folder next = { .size = size, .depth = f->depth + 1, .ignore = f->ignore };
 
-    if (size + n + 2 > sizeof s->path || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || reach_forbids(s->w->c->reach, fd, name, &st))
+    if (opened_hides(s->w->c, s->path, -1, -1, NULL))
         return;
-    s->path[size++] = '/';
-    memcpy(s->path + size, name, n + 1);
-    if (S_ISREG(st.st_mode)) {
-        const walked w = { .dir = fd, .name = name, .path = s->path + s->begin, .whole = s->path, .st = &st };
+    if (f->depth == DEPTH_OF_FOLDERS)
+        s->w->deep = true;
+    else if ((next.fd = openat(f->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
+        folder_walk(s, &next);
+}
+
+/* One name of a folder. What has too long a path, is gone, is forbidden to tools, or is left out by git is skipped. */
+static void name_visit(walk_step *s, const walk_folder *f, const char *name)
+{
+    const size_t n = strlen(name), size = f->size + 1 + n;
+    struct stat st;
+
+    if (size + 1 > sizeof s->path || fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || reach_forbids(s->w->c->reach, f->fd, name, &st))
+        return;
+    s->path[f->size] = '/';
+    memcpy(s->path + f->size + 1, name, n + 1);
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return;
+    if (ignore_fits(f->ignore, s->path, size, S_ISDIR(st.st_mode))) {
+        s->w->ignored++;
+    } else if (S_ISDIR(st.st_mode)) {
+        folder_enter(s, f, name, size);
+    } else {
+        const walked w = { .dir = f->fd, .name = name, .path = s->path + s->begin, .whole = s->path, .st = &st };
 
         s->w->done = !s->w->fn(s->w->ctx, &w);
-    } else if (S_ISDIR(st.st_mode) && !opened_hides(s->w->c, s->path, -1, -1, NULL)) {
-        if (depth == DEPTH_OF_FOLDERS)
-            s->w->deep = true;
-        else if ((next = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
-            folder_walk(s, next, size + n, depth + 1);
     }
 }
 
-/* Takes `fd`. */
-static void folder_walk(walk_step *s, int fd, size_t size, unsigned depth)
+/* A folder with a .git is a worktree of its own, in which the rules around it say nothing. */
+static void folder_rules(walk_step *s, walk_folder *f)
 {
-    DIR *dir = fdopendir(fd);
+    tool_call *c = s->w->c;
+    const ignore_list *top;
+
+    if (s->w->all)
+        return;
+    if (f->top && f->depth > 1 && (top = git_rules_top(c, &f->mem, f->fd, f->size + 1)) != NULL)
+        f->ignore = top;
+    if (f->rules && f->ignore != NULL)
+        f->ignore = git_rules_in(c, &f->mem, f->ignore, f->fd, s->path, f->size);
+    if (f->mem.failed)
+        s->rc = tool_nomem(c);
+}
+
+/* Takes its descriptor. */
+static void folder_walk(walk_step *s, walk_folder *f)
+{
+    DIR *dir = fdopendir(f->fd);
     char **names;
     size_t n = 0;
-    arena mem;
 
     if (dir == NULL) {
-        close(fd);
+        close(f->fd);
         return;
     }
-    arena_init(&mem, &s->w->c->r->alloc, 4096);
-    names = names_of(s, &mem, dir, &n);
+    arena_init(&f->mem, &s->w->c->r->alloc, 4096);
+    names = names_of(s, f, dir, &n);
+    folder_rules(s, f);
     for (size_t i = 0; i < n && !enough(s); i++)
-        name_visit(s, fd, names[i], size, depth);
-    arena_free(&mem);
+        name_visit(s, f, names[i]);
+    arena_free(&f->mem);
     closedir(dir);
 }
 
@@ -132,7 +175,11 @@ pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *t
         close(fd);
         return s->rc;
     } else {
-        folder_walk(s, fd, n, 1);
+        walk_folder top = { .fd = fd, .size = n, .depth = 1, .ignore = w->all ? NULL : git_rules_above(w->c, &w->c->mem, s->path, n) };
+
+        if (w->c->mem.failed)
+            s->rc = tool_nomem(w->c);
+        folder_walk(s, &top);
         fd = -1;
     }
     if (fd >= 0)
@@ -140,4 +187,10 @@ pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *t
     if (w->cut == NULL && w->deep)
         w->cut = "there are folders that are too deep";
     return s->rc;
+}
+
+void walk_ignored_put(const walk *w)
+{
+    if (w->ignored > 0)
+        buf_fmt(&w->c->out, "[%zu left out as git ignores %s; \"no_ignore\":true looks there, too]\n", w->ignored, w->ignored == 1 ? "it" : "them");
 }
