@@ -385,7 +385,8 @@ static pawl_code key_choose(arena *mem, const pawl_wait *w, own_key *out, const 
                 w->id, approvers_text(mem, w));
 }
 
-pawl_code signers_sign(arena *mem, const pawl_wait *w, const char *answer, const char *note, const char *key, const char **out, pawl_err *err)
+pawl_code signers_sign(arena *mem, const pawl_wait *w, const char *answer, const char *update, const char *note, const char *key, const char **out,
+                       pawl_err *err)
 {
     own_key own = { .name = NULL };
     const char *as = NULL, *text;
@@ -408,7 +409,7 @@ pawl_code signers_sign(arena *mem, const pawl_wait *w, const char *answer, const
         return fail(err, PAWL_CONFLICT, "%.120s: %s has signed it already; it needs %s", w->id, as, approvers_text(mem, w));
     if ((step = pawl_step_new(NULL)) == NULL)
         return fail(err, PAWL_NOMEM, "no memory to sign an answer");
-    text = pawl_wait_sign(w, answer, NULL, note, as, own.seed, epoch_ms(), step, err);
+    text = pawl_wait_sign(w, answer, update, note, as, own.seed, epoch_ms(), step, err);
     *out = arena_text(mem, text);
     pawl_step_free(step);
     return text == NULL ? err->code : *out != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "no memory to sign an answer");

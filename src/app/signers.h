@@ -35,9 +35,11 @@ pawl_code signers_count(const pawl_value *known, const char *name, const char *k
 
 /* ---- answers ---------------------------------------------------------------------------------------------- */
 
-/* *out: `answer` (JSON) as it is for a wait without approvers; else signed with the own key `key`, or (NULL) with the one that the wait lists. PAWL_DENIED:
- * the person has none of these keys; PAWL_CONFLICT: it has signed already; PAWL_INVALID: several keys fit, or the wait takes no signature. */
-pawl_code signers_sign(arena *mem, const pawl_wait *w, const char *answer, const char *note, const char *key, const char **out, pawl_err *err);
+/* *out: `answer` (JSON) as it is for a wait without approvers; else signed, with the update of channels that goes with it (NULL: none), by the own key `key`,
+ * or (NULL) by the one that the wait lists. PAWL_DENIED: the person has none of these keys; PAWL_CONFLICT: it has signed already; PAWL_INVALID: several
+ * keys fit, or the wait takes no signature. */
+pawl_code signers_sign(arena *mem, const pawl_wait *w, const char *answer, const char *update, const char *note, const char *key, const char **out,
+                       pawl_err *err);
 bool signers_can_sign(arena *mem, const pawl_wait *w);          /* also true of a wait without approvers */
 bool signers_has_signed(const pawl_wait *w, const char *name);
 pawl_approver_fn signers_asked;         /* for pawl_engine_approvers: what is distrusted on this machine does not count */

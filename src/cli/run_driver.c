@@ -114,7 +114,7 @@ static pawl_code give(session *s, const pawl_wait *w, const char *json, const ch
 {
     pawl_event ev = { .kind = PAWL_EV_ANSWER, .by = by };
     char id[512];
-    const pawl_code rc = signers_sign(&s->mem, w, json, NULL, NULL, &ev.value, err);
+    const pawl_code rc = signers_sign(&s->mem, w, json, NULL, NULL, NULL, &ev.value, err);
 
     if (rc != PAWL_OK)
         return rc;

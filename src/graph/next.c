@@ -10,6 +10,7 @@
 #include "kernel/journal/base.h"
 #include "kernel/list.h"
 #include "kernel/machine.h"
+#include "kernel/pending.h"
 #include "kernel/references.h"
 #include "kernel/state.h"
 #include "kernel/step.h"
@@ -579,44 +580,49 @@ static pawl_code custom_told(pawl_step *s, const machine_channel *mc, const pawl
     return *now != NULL ? PAWL_OK : fail(err, PAWL_INVALID, "channel \"%s\": its function refuses the update", mc->c.name);
 }
 
-/* Merges in task order, for each task the updates of answers before its writes; then the pending updates of the superstep. */
-static pawl_code custom_one(pawl_step *s, frame *f, const machine_channel *mc, write *out, bool *any, pawl_err *err)
+static pawl_code custom_task(pawl_step *s, const machine_channel *mc, task *tk, const pawl_value **now, bool *any, pawl_err *err)
+{
+    const leave *l = task_leave(s->st, tk, err);
+    pawl_code rc = PAWL_OK;
+
+    for (uint32_t j = 0; j < tk->ncalls && rc == PAWL_OK; j++)
+        if (tk->calls[j].after == 0)
+            rc = custom_told(s, mc, tk->calls[j].update, now, any, err);
+    for (uint32_t j = 0; l != NULL && j < l->nwrites && rc == PAWL_OK; j++) {
+        const write *w = &l->writes[j];
+        const pawl_value *v = w->value;
+
+        if (strcmp(w->channel, mc->c.name) != 0)
+            continue;
+        if (w->refs.list != NULL && (v = refs_resolve(s->st, &s->mem, tk, NULL, v, w->refs.list, NULL, err)) == NULL)
+            return s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
+        *now = *now == NULL || w->op == OP_OVERWRITE ? v : mc->c.merge(s, *now, v, mc->c.merge_arg);
+        if (*now == NULL)
+            return fail(err, PAWL_INVALID, "channel \"%s\": its function refuses what \"%s\" wrote", mc->c.name, tk->name);
+        *any = true;
+    }
+    return rc;
+}
+
+/* Merges in the order of the kernel's close: the tasks with the updates of their answers, then the pending updates (pending.h). */
+static pawl_code custom_one(pawl_step *s, frame *f, const machine_channel *mc, const pending_updates *last, write *out, bool *any, pawl_err *err)
 {
     channel *c = channel_find(f, mc->c.name);
-    const pawl_value *now = c == NULL ? NULL : channel_value(s->st, c), *told;
-    pawl_iter it = pawl_iter_of(c != NULL && f == &s->st->root && s->st->pending != NULL ? list_value(s->st->pending) : NULL);
-    pawl_code rc;
+    const pawl_value *now = c == NULL ? NULL : channel_value(s->st, c);
+    pawl_code rc = PAWL_OK;
 
     *any = false;
-    for (uint32_t i = 0; c != NULL && i < f->ntasks; i++) {
-        const leave *l = task_leave(s->st, &f->tasks[i], err);
-
-        for (uint32_t j = 0; j < f->tasks[i].ncalls; j++)
-            if ((rc = custom_told(s, mc, f->tasks[i].calls[j].update, &now, any, err)) != PAWL_OK)
-                return rc;
-        for (uint32_t j = 0; l != NULL && j < l->nwrites; j++) {
-            const write *w = &l->writes[j];
-            const pawl_value *v = w->value;
-
-            if (strcmp(w->channel, mc->c.name) != 0)
-                continue;
-            if (w->refs.list != NULL && (v = refs_resolve(s->st, &s->mem, &f->tasks[i], NULL, v, w->refs.list, NULL, err)) == NULL)
-                return s->mem.failed ? PAWL_NOMEM : PAWL_CORRUPT;
-            now = now == NULL || w->op == OP_OVERWRITE ? v : mc->c.merge(s, now, v, mc->c.merge_arg);
-            if (now == NULL)
-                return fail(err, PAWL_INVALID, "channel \"%s\": its function refuses what \"%s\" wrote", mc->c.name, f->tasks[i].name);
-            *any = true;
-        }
-    }
-    while ((told = pawl_iter_next(&it, NULL)) != NULL)
-        if ((rc = custom_told(s, mc, told, &now, any, err)) != PAWL_OK)
-            return rc;
+    for (uint32_t i = 0; c != NULL && i < f->ntasks && rc == PAWL_OK; i++)
+        rc = custom_task(s, mc, &f->tasks[i], &now, any, err);
+    for (uint32_t i = 0; c != NULL && i < last->n && rc == PAWL_OK; i++)
+        rc = custom_told(s, mc, last->of[i], &now, any, err);
     *out = (write){ .channel = mc->c.name, .value = now, .op = OP_OVERWRITE };
-    return PAWL_OK;
+    return rc;
 }
 
 static pawl_code custom_merge(pawl_step *s, frame *f, closing *cl, pawl_err *err)
 {
+    pending_updates last = {0};
     write *w = NULL;
     pawl_code rc = PAWL_OK;
     bool any;
@@ -628,7 +634,9 @@ static pawl_code custom_merge(pawl_step *s, frame *f, closing *cl, pawl_err *err
             continue;
         if (w == NULL && (w = arena_get(&s->mem, s->m->nchannels * sizeof *w)) == NULL)
             return PAWL_NOMEM;
-        rc = custom_one(s, f, mc, &w[cl->nmerged], &any, err);
+        if (f == &s->st->root && last.n == 0 && (rc = pending_order(s->st, &s->mem, &last, err)) != PAWL_OK)
+            return rc;
+        rc = custom_one(s, f, mc, &last, &w[cl->nmerged], &any, err);
         cl->nmerged += rc == PAWL_OK && any;
     }
     cl->merged = w;

@@ -5,6 +5,7 @@
 #include "kernel/events.h"
 #include "kernel/journal/codec.h"
 #include "kernel/machine.h"
+#include "kernel/pending.h"
 #include "kernel/rights.h"
 #include "kernel/signed.h"
 #include "kernel/visit.h"
@@ -318,6 +319,15 @@ static pawl_code detached_custom(pawl_step *s, const char *path, const pawl_valu
     return path == NULL ? PAWL_NOMEM : rc;
 }
 
+/* An update that comes after others is merged after them, as its person's last word (W8). */
+static const pawl_value *answer_members(pawl_step *s, const named_call *c, const char *by)
+{
+    const uint32_t after = s->update != NULL && !s->early_update ? pending_before(s->st, c->f, c->c) : 0;
+    const pawl_value *more = event_members(s, by, false);
+
+    return after > 0 ? value_with(&s->mem, more, AFTER_MEMBER, value_uint(&s->mem, after)) : more;
+}
+
 static pawl_code add_answer(pawl_step *s, const named_call *c, const pawl_value *v, const char *by, pawl_err *err)
 {
     item *it = item_for(s, ITEM_ANSWER, c);
@@ -332,7 +342,7 @@ static pawl_code add_answer(pawl_step *s, const named_call *c, const pawl_value 
     if (s->skips_machine && s->update != NULL)
         return refuse(s, err, "an update goes with what a command came to, not with \"again\"");
     it->value = v;
-    it->more = event_members(s, by, false);
+    it->more = answer_members(s, c, by);
     if (pawl_value_size(it->more) == 0)
         it->more = NULL;
     if ((rc = step_add(s, it, err)) != PAWL_OK || s->answered->task == NULL)

@@ -8,6 +8,7 @@
 #include "kernel/journal/base.h"
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
+#include "kernel/pending.h"
 #include "kernel/references.h"
 #include "kernel/rights.h"
 #include "kernel/signed.h"
@@ -67,14 +68,7 @@ static pawl_code fold_update(pawl_state *st, const item *it, pawl_err *err)
         return put_writes(st, &st->root, v, false, err);
     if ((rc = writes_check(st, &st->root, v, err)) != PAWL_OK)
         return rc;
-    if (st->pending == NULL) {
-        list *l = list_new(st);
-
-        if (l == NULL || !TOUCH(st, &st->pending))
-            return PAWL_NOMEM;
-        st->pending = l;
-    }
-    return list_push(st, st->pending, v) ? PAWL_OK : PAWL_NOMEM;
+    return pending_add(st, v);
 }
 
 static pawl_code fold_adopt(pawl_state *st, const item *it, pawl_err *err)
@@ -402,6 +396,7 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
     call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, &tk);
     const pawl_value *update = pawl_value_get(it->more, "update"), *value = it->value;
     pawl_outcome outcome = (pawl_outcome)it->outcome;
+    uint32_t after;
     pawl_code rc;
 
     if (c == NULL || !call_is_open(c))
@@ -431,11 +426,12 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
             return rc;
         return detached_remove(st, f, c);
     }
-    if (update != NULL && (rc = writes_check(st, f, update, err)) != PAWL_OK)
+    if ((rc = pending_after(it, f, &after, err)) != PAWL_OK || (update != NULL && (rc = writes_check(st, f, update, err)) != PAWL_OK))
         return rc;
     if (!TOUCH(st, c) || !call_touch(st, tk))
         return PAWL_NOMEM;
     call_state_move(st, tk, c, CALL_ANSWERED);
+    c->after = after;
     c->time_ms = it->at;
     c->outcome = (uint8_t)outcome;
     if (c->lap != NULL && (rc = progress_receipt(st, c, outcome, value, it->more)) != PAWL_OK)
@@ -632,7 +628,7 @@ static pawl_code settings_last(pawl_state *st, const pawl_value *update)
     }
     if (own == NULL)
         return PAWL_NOMEM;
-    return pawl_value_size(own) == 0 || list_push(st, st->pending, own) ? PAWL_OK : PAWL_NOMEM;
+    return pawl_value_size(own) == 0 ? PAWL_OK : pending_add(st, own);
 }
 
 static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)

@@ -29,6 +29,7 @@ typedef struct call {           /* a command or a wait; its index in task.calls 
     uint8_t kind, at, outcome, wait;
     uint32_t visit, n;          /* set only for a call outside a visit; otherwise implied by the array index */
     bool names_approvers;       /* a wait whose answers are signed (signed.h) */
+    uint32_t after;             /* of `update`: it is late, behind so many pending updates (pending.h); 0: it is merged with its task */
     uint64_t superstep;
     int64_t time_ms;            /* open: when a sleep is due, or when a wait was asked; answered: the time of the answer */
     const char *task;           /* path of a call outside a visit; else NULL */

@@ -5,6 +5,7 @@
 #include "kernel/journal/base.h"
 #include "kernel/journal/codec.h"
 #include "kernel/machine.h"
+#include "kernel/pending.h"
 #include "kernel/references.h"
 #include "kernel/signed.h"
 #include "kernel/task_index.h"
@@ -132,29 +133,62 @@ const pawl_value *pawl_state_get(pawl_state *st, const char *name)
 
 const pawl_value *pawl_state_coming(pawl_state *st, const char *name)
 {
-    const pawl_value *v = NULL, *all, *one;
-    pawl_iter it = pawl_iter_of(name == NULL || st->pending == NULL ? NULL : list_value(st->pending));
+    return name != NULL ? pending_newest(st, name) : NULL;
+}
 
-    while ((all = pawl_iter_next(&it, NULL)) != NULL)
-        v = (one = pawl_value_get(all, name)) != NULL ? one : v;
+/* Begins a look at the state with the updates that wait for the close of the superstep; shown_end() takes them back. An update that cannot be merged
+ * is left out with all others, and the close will say why. */
+static pawl_code shown_begin(pawl_state *st, pawl_step *s)
+{
+    pawl_code rc;
+
+    step_reset(s);
+    st->load_failed = PAWL_OK;
+    if (!pending_any(st))
+        return PAWL_OK;
+    txn_begin(st, &s->t, &s->mem, TXN_FEED);
+    if ((rc = pending_show(st, NULL)) == PAWL_OK)
+        return PAWL_OK;
+    txn_end(st, false);
+    return rc == PAWL_NOMEM || s->mem.failed ? PAWL_NOMEM : PAWL_OK;
+}
+
+static void shown_end(pawl_state *st)
+{
+    if (st->t != NULL)
+        txn_end(st, false);
+}
+
+const pawl_value *pawl_state_shown(pawl_state *st, pawl_step *s, const char *name)
+{
+    const pawl_value *v = NULL;
+    channel *c;
+
+    if (name == NULL || shown_begin(st, s) != PAWL_OK)
+        return NULL;
+    if ((c = channel_find(&st->root, name)) != NULL && (v = channel_value(st, c)) != NULL)
+        v = value_copy(&s->mem, v);
+    shown_end(st);
     return v;
 }
 
 const char *pawl_state_json(pawl_state *st, pawl_step *s, pawl_err *err)
 {
-    buf *b;
+    const pawl_code rc = shown_begin(st, s);
+    buf *b = step_text(s);
     const char *out;
 
-    step_reset(s);
-    st->load_failed = PAWL_OK;
-    b = step_text(s);
-    values_code(st, &st->root, b, true, true);
+    if (rc == PAWL_OK)
+        values_code(st, &st->root, b, true, true);
+    shown_end(st);
     if (st->load_failed != PAWL_OK) {
         fail(err, st->load_failed, "%s: what is committed could not be read", st->run);
         return NULL;
     }
-    if ((out = step_copy(s, b, NULL)) == NULL)
+    if (rc != PAWL_OK || (out = step_copy(s, b, NULL)) == NULL) {
         fail(err, PAWL_NOMEM, "%s: no memory for its channels", st->run);
+        return NULL;
+    }
     return out;
 }
 

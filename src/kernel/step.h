@@ -42,6 +42,7 @@ struct pawl_step {
     bool texts;                 /* the state stores some of its leave items as text */
     int final;                  /* the terminal status that this step leads to; -1: none */
     pawl_code next;             /* the result of pawl_feed() */
+    bool early_update;          /* set by a replay: an older version stored this answer, and merged its update with its task */
     /* A cache of the layer above, such as a compiled policy; its contents depend on values only. `at` NULL: empty. */
     struct { void *at; void (*free)(void *at); } derived;
 };

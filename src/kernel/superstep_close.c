@@ -4,6 +4,7 @@
 #include "kernel/fold.h"
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
+#include "kernel/pending.h"
 #include "kernel/references.h"
 #include "kernel/task_index.h"
 
@@ -113,7 +114,7 @@ static pawl_code merge_task(merging *m)
         return m->st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
     m->nsends += l->nsends;
     for (uint32_t i = 0; i < m->tk->ncalls && rc == PAWL_OK; i++)
-        if (m->tk->calls[i].update != NULL)
+        if (m->tk->calls[i].update != NULL && m->tk->calls[i].after == 0)
             rc = merge_object(m, m->tk->calls[i].update);
     return rc == PAWL_OK ? writes_merge(m, l) : rc;
 }
@@ -159,23 +160,6 @@ static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, uint32_t
     }
     *nsends = m.nsends + cl->nsends;
     *owns = m.owns || st->no_progress > 0;
-    return rc;
-}
-
-static pawl_code merge_pending(pawl_state *st, pawl_err *err)
-{
-    pawl_iter it = pawl_iter_of(list_value(st->pending));
-    const pawl_value *v;
-    pawl_code rc = PAWL_OK;
-
-    while (rc == PAWL_OK && (v = pawl_iter_next(&it, NULL)) != NULL)
-        rc = put_writes(st, &st->root, v, false, err);
-    if (rc == PAWL_OK && !TOUCH(st, &st->pending))
-        return PAWL_NOMEM;
-    if (rc == PAWL_OK) {
-        st_list_free(st, st->pending);
-        st->pending = NULL;
-    }
     return rc;
 }
 
@@ -529,7 +513,7 @@ static APART pawl_code close_any(pawl_state *st, frame *f, const item *it, pawl_
         return rc;
     if (nsends > 0 && (rc = plan_sends(st, f, cl, &p, err)) != PAWL_OK)
         return rc;
-    if (f == &st->root && st->pending != NULL && (rc = merge_pending(st, err)) != PAWL_OK)
+    if (f == &st->root && st->pending != NULL && (rc = pending_merge(st, err)) != PAWL_OK)
         return rc;
     /* From here on only memory can fail, so the head may change (see txn_position()). */
     if (f->parent != NULL)

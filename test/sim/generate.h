@@ -125,13 +125,16 @@ uint64_t sim_random(uint64_t *state);
 int sim_below(uint64_t *state, int n);
 
 /* What somebody told a run from outside, and when: while a superstep stood ready, while it was open (then it is merged when
- * that closes), or with the n-th reopening. */
-typedef enum sim_when { SIM_AT_READY, SIM_AT_OPEN, SIM_AT_REOPEN } sim_when;
+ * that closes), or with the n-th reopening. SIM_LATE: the update of an answer came after `after` updates of the open superstep, and is merged
+ * behind them (W8). */
+typedef enum sim_when { SIM_AT_READY, SIM_AT_OPEN, SIM_AT_REOPEN, SIM_LATE } sim_when;
 typedef struct sim_told {
     sim_when when;
     unsigned long at;           /* the superstep, or which reopening */
     int reopened;               /* so often before */
     int channel, value;
+    char task[24];              /* SIM_LATE: "n3:0" */
+    int visit, number, after;   /* number: of the updates that answers bring to the visit */
 } sim_told;
 
 /* What the world says: a function of what it is asked, and of nothing else. */

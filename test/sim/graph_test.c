@@ -21,7 +21,7 @@
 
 enum { FIRST_SEED = 1000, SEEDS = 2000, SEEDS_ALL = 100000, FULLY_CHECKED = 50, EVENTS_MAX = 20000 };
 
-enum { TOLD_MAX = 16 };
+enum { TOLD_MAX = 16, LATE_MAX = 512 };
 
 typedef struct simulation {
     world w;
@@ -30,8 +30,8 @@ typedef struct simulation {
     uint64_t superstep;         /* of the run, that was looked at last */
     buf note, keys, notes;      /* keys: "\nKEY\n" each; notes: KEY, NUL, text, NUL each */
     size_t keys_then, notes_then;   /* when this superstep stood ready */
-    sim_told told[TOLD_MAX];    /* what the run was told from outside, for the reference to know */
-    size_t ntold;
+    sim_told told[TOLD_MAX + LATE_MAX];     /* what the run was told from outside, for the reference to know */
+    size_t ntold, nlate;
     int reopened, forks;
 } simulation;
 
@@ -226,6 +226,24 @@ static void disturb(simulation *s)
 
 /* ---- what happens to it ------------------------------------------------------------------------------------------ */
 
+/* An answer to a question of the run's own frame that brings an update after others came is noted for the reference. */
+static void note_late(simulation *s, const sim_answer *a)
+{
+    const char *at = strchr(a->id, '/'), *dot = at != NULL ? strchr(at, '.') : NULL, *end = dot != NULL ? strchr(dot + 1, '.') : NULL;
+    sim_told *t = &s->told[s->ntold];
+    int after = 0;
+
+    for (size_t i = 0; i < s->ntold; i++)
+        after += s->told[i].when == SIM_AT_OPEN && s->told[i].at == s->w.st->root.superstep;
+    if (a->ev.update == NULL || after == 0 || strchr(at + 1, '/') != NULL)
+        return;
+    CHECK(end != NULL && (size_t)(end - dot) < sizeof t->task && s->nlate < LATE_MAX);
+    *t = (sim_told){ .when = SIM_LATE, .at = s->w.st->root.superstep, .visit = (int)strtol(end + 1, NULL, 10), .number = a->number, .after = after };
+    memcpy(t->task, dot + 1, (size_t)(end - dot - 1));
+    s->ntold++;
+    s->nlate++;
+}
+
 static void answer_any(simulation *s)
 {
     size_t open = pawl_state_commands(s->w.st) + pawl_state_waits(s->w.st);
@@ -236,6 +254,7 @@ static void answer_any(simulation *s)
     (void)sim_open(s->w.st, s->w.look, (size_t)sim_below(&s->random, (int)open), &a);
     if (a.ev.kind == PAWL_EV_TIMER && a.ev.time_ms < s->w.now)
         a.ev.time_ms = s->w.now;
+    note_late(s, &a);
     feed(s, &a.ev);
     if (a.ev.kind == PAWL_EV_RECEIPT && sim_below(&s->random, 12) == 0)
         feed_in_vain(s, &a.ev);         /* E6: once more changes nothing */
@@ -246,7 +265,8 @@ static const char *say(simulation *s, sim_when when, unsigned long at, char *out
 {
     sim_told *t = &s->told[s->ntold++];
 
-    *t = (sim_told){ when, at, s->reopened, sim_below(&s->random, s->g->nchannels), sim_below(&s->random, SIM_BELOW) };
+    *t = (sim_told){ .when = when, .at = at, .reopened = s->reopened, .channel = sim_below(&s->random, s->g->nchannels) };
+    t->value = sim_below(&s->random, SIM_BELOW);
     snprintf(out, size, "{\"c%d\":%d}", t->channel, t->value);
     return out;
 }
@@ -256,7 +276,7 @@ static void update(simulation *s)
     const frame *f = &s->w.st->root;
     char text[32];
 
-    if (s->ntold == TOLD_MAX || f->ntasks == 0 || pawl_state_next(s->w.st) == PAWL_HALTED)
+    if (s->ntold - s->nlate == TOLD_MAX || f->ntasks == 0 || pawl_state_next(s->w.st) == PAWL_HALTED)
         return;
     feed(s, &(pawl_event){ .kind = PAWL_EV_UPDATE, .value = say(s, f->open ? SIM_AT_OPEN : SIM_AT_READY, f->superstep, text, sizeof text) });
 }
@@ -268,7 +288,7 @@ static bool reopen(simulation *s)
 
     if (pawl_state_status(s->w.st) != PAWL_FAILED || s->reopened == s->g->reopens)
         return false;
-    if (s->ntold < TOLD_MAX && sim_below(&s->random, 3) == 0)
+    if (s->ntold - s->nlate < TOLD_MAX && sim_below(&s->random, 3) == 0)
         ev.update = say(s, SIM_AT_REOPEN, (unsigned long)s->reopened, text, sizeof text);
     s->reopened++;
     feed(s, &ev);

@@ -21,7 +21,7 @@ static const char *name_of(int node)
 
 /* ---- programs ---------------------------------------------------------------------------------- */
 
-typedef struct running { pawl_step *s; int64_t got; const pawl_value *list; } running;
+typedef struct running { pawl_step *s; int64_t got, asked; const pawl_value *list; } running;     /* asked: questions so far in this visit */
 
 static int64_t as_int(const pawl_value *v)
 {
@@ -67,7 +67,7 @@ static pawl_code tell_world(running *r, const sim_asked *a, const pawl_value **v
     if (a->kind == SIM_SLEEP)
         return pawl_sleep(r->s, about);
     if (a->kind == SIM_ASK)
-        return pawl_ask(r->s, pawl_pack(r->s, "[i,i,i]", about, (int64_t)a->update, (int64_t)a->value), v);
+        return pawl_ask(r->s, pawl_pack(r->s, "[i,i,i,i]", about, (int64_t)a->update, (int64_t)a->value, r->asked++), v);
     if (a->ref != SIM_NONE)
         args = pawl_pack(r->s, "{s:i,s:v}", "n", about, "r", pawl_ref(r->s, channel_names[a->ref]));
     else
@@ -394,6 +394,7 @@ static void answer_wait(const pawl_wait *q, pawl_step *look, sim_answer *out)
         return;
     snprintf(out->update, sizeof out->update, "{\"c%d\":%d}", (int)update, (int)pawl_value_int(pawl_value_at(q->prompt, 2)));
     out->ev.update = out->update;
+    out->number = (int)pawl_value_int(pawl_value_at(q->prompt, 3));
 }
 
 bool sim_open(pawl_state *st, pawl_step *look, size_t index, sim_answer *out)

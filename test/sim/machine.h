@@ -19,7 +19,7 @@ enum { SIM_INPUT_BYTES = 512, SIM_ANSWER_BYTES = 256 };
 const char *sim_input(const sim_graph *g, char *out);
 
 /* An event with the text that it points to. */
-typedef struct sim_answer { pawl_event ev; char id[ID_BYTES_MAX + 1], value[SIM_ANSWER_BYTES], update[SIM_ANSWER_BYTES]; } sim_answer;
+typedef struct sim_answer { pawl_event ev; char id[ID_BYTES_MAX + 1], value[SIM_ANSWER_BYTES], update[SIM_ANSWER_BYTES]; int number; } sim_answer;
 /* What answers the `index`-th open thing, commands before waits; a sleep's time is when it is due, else 0. False: no more. */
 bool sim_open(pawl_state *st, pawl_step *look, size_t index, sim_answer *out);
 

@@ -139,10 +139,10 @@ static bool ask_one(ref_pass *p, const sim_asked *a, int *sum, ref_value *many)
     if (a->kind == SIM_SLEEP)
         return true;
     if (a->kind == SIM_ASK) {
-        ref_put(&t, "[%d,%d,%d]", about, a->update, a->value);
+        ref_put(&t, "[%d,%d,%d,%d]", about, a->update, a->value, p->out->nasked++);
         *sum += sim_person(t.at);
         if (a->update != SIM_NONE)
-            p->out->updates[p->out->nupdates++] = (ref_wrote){ a->update, MERGE, ref_number(p->c->r, a->value) };
+            p->out->updates[p->out->nupdates++] = (ref_update){ { a->update, MERGE, ref_number(p->c->r, a->value) }, p->out->nasked - 1 };
         return true;
     }
     ref_put(&t, "{\"n\":%d", about);

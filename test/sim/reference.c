@@ -83,6 +83,33 @@ static bool merge_writes(ref_course *c, ref_value *channels, int *writer, int ta
     return true;
 }
 
+/* Behind how many updates of the open superstep this update of an answer is merged; 0: it is not late. */
+static int late_after(const ref_course *c, int task_index, const ref_update *u)
+{
+    const ref_task *tk = &c->tasks[task_index];
+    char name[24];
+
+    if (tk->by_send)
+        snprintf(name, sizeof name, "n%d:%d", tk->node, tk->sends);
+    else
+        snprintf(name, sizeof name, "n%d", tk->node);
+    for (size_t i = 0; i < c->ntold; i++)
+        if (c->told[i].when == SIM_LATE && c->told[i].at == c->superstep && c->told[i].visit == tk->visit && c->told[i].number == u->number &&
+            strcmp(c->told[i].task, name) == 0)
+            return c->told[i].after;
+    return 0;
+}
+
+static bool merge_updates(ref_course *c, ref_value *channels, int *writer, int task_index, const ref_outcome *o)
+{
+    bool good = true;
+
+    for (int i = 0; i < o->nupdates && good; i++)
+        if (late_after(c, task_index, &o->updates[i]) == 0)
+            good = merge_writes(c, channels, writer, task_index, &o->updates[i].w, 1);
+    return good;
+}
+
 /* Task by task into `channels`; false: two wrote what takes one writer. */
 static bool merge_all(ref_course *c, ref_value *channels)
 {
@@ -99,7 +126,7 @@ static bool merge_all(ref_course *c, ref_value *channels)
     for (int i = 0; i < c->ntasks && good; i++) {
         const ref_outcome *o = c->tasks[i].out;
 
-        good = merge_writes(c, channels, writer, i, o->updates, o->nupdates) &&
+        good = merge_updates(c, channels, writer, i, o) &&
                merge_writes(c, channels, writer, i, o->writes, o->nwrites);
     }
     return good;
@@ -399,8 +426,28 @@ static bool tasks_next(ref_course *c, ref_next *x, const bool *gone)
 static void tell(ref_course *c, ref_value *channels, sim_when when, unsigned long at)
 {
     for (size_t i = 0; i < c->ntold; i++)
-        if (c->told[i].when == when && c->told[i].at == at && (when == SIM_AT_OPEN || c->told[i].reopened == c->reopened))
+        if (c->told[i].when == when && c->told[i].at == at && c->told[i].reopened == c->reopened)
             write_to(c, channels, &(ref_wrote){ c->told[i].channel, MERGE, ref_number(c->r, c->told[i].value) });
+}
+
+static void tell_late(ref_course *c, ref_value *channels, int after)
+{
+    for (int i = 0; i < c->ntasks; i++)
+        for (int k = 0; k < c->tasks[i].out->nupdates; k++)
+            if (late_after(c, i, &c->tasks[i].out->updates[k]) == after)
+                write_to(c, channels, &c->tasks[i].out->updates[k].w);
+}
+
+/* What came while this superstep was open: each update, and behind it the answers that came after it, in task order. */
+static void tell_open(ref_course *c, ref_value *channels)
+{
+    int nth = 0;
+
+    for (size_t i = 0; i < c->ntold; i++)
+        if (c->told[i].when == SIM_AT_OPEN && c->told[i].at == c->superstep) {
+            write_to(c, channels, &(ref_wrote){ c->told[i].channel, MERGE, ref_number(c->r, c->told[i].value) });
+            tell_late(c, channels, ++nth);
+        }
 }
 
 /* What comes of this superstep, in `c`, which is thrown away when it comes to a fault. */
@@ -411,7 +458,7 @@ static const char *plan(ref_course *c)
 
     if (!merge_all(c, c->channels))
         return "invalid";
-    tell(c, c->channels, SIM_AT_OPEN, c->superstep);
+    tell_open(c, c->channels);
     if (!tasks_lead(c, c->channels, x))
         return "invalid";
     c->halted = x->halt;

@@ -11,6 +11,7 @@ typedef struct ref_value { bool set, is_list; int n; const int *items; } ref_val
 
 typedef enum ref_how { MERGE, EXTEND, OVERWRITE } ref_how;
 typedef struct ref_wrote { int channel; ref_how op; ref_value v; } ref_wrote;
+typedef struct ref_update { ref_wrote w; int number; } ref_update;      /* number: of the question in its visit */
 typedef struct ref_sent { int node; ref_value v; } ref_sent;
 
 enum { WRITES_MAX = 64, SENDS_MAX = 32, TASKS_MAX = 600 };
@@ -18,10 +19,10 @@ enum { WRITES_MAX = 64, SENDS_MAX = 32, TASKS_MAX = 600 };
 typedef struct ref_outcome {        /* of a task */
     const char *code;           /* NULL: it left */
     ref_wrote writes[WRITES_MAX];
-    ref_wrote updates[SIM_OPS_MAX * SIM_ASKED_MAX];     /* that came with answers: merged before what it wrote */
+    ref_update updates[SIM_OPS_MAX * SIM_ASKED_MAX];    /* that came with answers: merged before what it wrote, or late */
     ref_sent sends[SENDS_MAX];
     int gotos[SIM_OPS_MAX];
-    int nwrites, nupdates, nsends, ngotos;
+    int nwrites, nupdates, nasked, nsends, ngotos;
     bool halt, hold;
     int hold_channel, hold_value;
 } ref_outcome;

@@ -16,6 +16,7 @@ typedef struct kept {
     void (*turns)(world *w, play *p);   /* what is done to it half way; NULL: nothing */
     size_t at;                          /* after so many moves */
     machine_fn *machine;                /* that verifies it; NULL: the scene's */
+    bool before_W8;                     /* updates had the last word over answers; the same events write another journal now */
 } kept;
 
 /* The journal begins anew with this base, and the run is loaded from it. */
@@ -74,12 +75,14 @@ static void is_adopted(world *w, play *p)
 }
 
 static const kept all[] = {
-    { "letter", "letter", NULL, 0, NULL }, { "desk", "desk", NULL, 0, NULL },     { "survey", "survey", NULL, 0, NULL },
-    { "fan", "fan", NULL, 0, NULL },       { "gate", "gate", NULL, 0, NULL },     { "nest", "nest", NULL, 0, NULL },
-    { "joins", "joins", NULL, 0, NULL },   { "repair", "repair", NULL, 0, NULL }, { "talk", "talk", NULL, 0, NULL },
-    { "vault", "vault", NULL, 0, NULL },   { "hooks", "hooks", NULL, 0, NULL },   { "race", "race", NULL, 0, NULL },
-    { "rules", "rules", NULL, 0, NULL },   { "pruned", "talk", is_pruned, 1, NULL }, { "forked", "fan", is_forked, 0, NULL },
-    { "adopted", "talk", is_adopted, 1, machine_talk_2 }, { "trip", "trip", NULL, 0, NULL },
+    { .name = "letter", .scene = "letter" }, { .name = "desk", .scene = "desk" }, { .name = "survey", .scene = "survey" },
+    { .name = "fan", .scene = "fan" }, { .name = "gate", .scene = "gate", .before_W8 = true }, { .name = "nest", .scene = "nest" },
+    { .name = "joins", .scene = "joins" }, { .name = "repair", .scene = "repair" }, { .name = "talk", .scene = "talk" },
+    { .name = "vault", .scene = "vault" }, { .name = "hooks", .scene = "hooks" }, { .name = "race", .scene = "race" },
+    { .name = "rules", .scene = "rules" }, { .name = "pruned", .scene = "talk", .turns = is_pruned, .at = 1 },
+    { .name = "forked", .scene = "fan", .turns = is_forked },
+    { .name = "adopted", .scene = "talk", .turns = is_adopted, .at = 1, .machine = machine_talk_2 }, { .name = "trip", .scene = "trip" },
+    { .name = "gate_late", .scene = "gate" },
 };
 enum { KEPT = sizeof all / sizeof *all };
 
@@ -219,6 +222,10 @@ PAWL_TEST(test_K2_the_same_events_write_the_journals_of_0_1_again)
         char *journal = file_read(all[i].name, "journal", &size);
         world w;
 
+        if (all[i].before_W8) {
+            free(journal);
+            continue;
+        }
         make(&w, &all[i]);
         CHECK_BYTES(w.journal.data, w.journal.size, journal, size);
         free(journal);

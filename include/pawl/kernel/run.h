@@ -103,8 +103,12 @@ PAWL_API const pawl_value *pawl_state_get(pawl_state *st, const char *channel);
 /* The value that an update has for the channel, if it came while a superstep was open: it is written when that superstep closes. Of several the newest.
  * NULL: there is none, or `channel` is NULL. Lent until the state changes. */
 PAWL_API const pawl_value *pawl_state_coming(pawl_state *st, const char *channel);
-/* All channels that have a value, as one object of canonical JSON; a secret as its reference ("env:TOKEN"). Valid until `step` is used again. NULL: see
- * err, PAWL_NOMEM or a code of the loader. */
+/* As pawl_state_get(), with the updates that came while a superstep was open, alone or with an answer (W8). The nodes of that superstep do not see them;
+ * its close merges them. A run that has ended shows only what was merged, and a channel with a function of its own keeps its value until the close. In
+ * the memory of `step`, valid until that is used again. */
+PAWL_API const pawl_value *pawl_state_shown(pawl_state *st, pawl_step *step, const char *channel);
+/* All channels that have a value, as one object of canonical JSON, as pawl_state_shown() gives them; a secret as its reference ("env:TOKEN"). Valid until
+ * `step` is used again. NULL: see err, PAWL_NOMEM or a code of the loader. */
 PAWL_API const char *pawl_state_json(pawl_state *st, pawl_step *step, pawl_err *err);
 /* The name of task `index` of the superstep that is open or next: "draft", or "worker:3" for the fourth task that was sent; NULL after the last. *at (may
  * be NULL): "ready" (not begun), "open" (it has made commands), "done" or "failed". */

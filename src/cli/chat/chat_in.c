@@ -209,7 +209,7 @@ static pawl_code answer_leave(chat *k, arena *mem, const ask *asked, const pawl_
     buf_free(&b);
     if (text == NULL)
         return fail(err, PAWL_NOMEM, "no memory");
-    rc = signers_sign(mem, &asked->w, text, NULL, NULL, &json, err);
+    rc = signers_sign(mem, &asked->w, text, NULL, NULL, NULL, &json, err);
     return rc == PAWL_OK ? leave_bytes(k, asked->run, PAWL_DELIVER_ANSWER, asked->w.id, (pawl_bytes){ json, strlen(json) }, err) : rc;
 }
 

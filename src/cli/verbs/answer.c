@@ -210,6 +210,24 @@ static int answer_give(session *s, const ask *of, const pawl_event *ev)
     return used == EXIT_DONE ? code : used;
 }
 
+/* --set: the update that goes with the answer, as text; empty: there is none. False: the usage error was printed. */
+static bool update_given(session *s, const ask *of, buf *update, int *code)
+{
+    const pawl_value *set = set_values(s->c, code);
+
+    if (set == NULL)
+        return false;
+    if (pawl_value_size(set) == 0)
+        return true;
+    if (is_agents(s, of) || cli_given(s->c, "always") != NULL) {
+        *code = cli_usage(s->c, is_agents(s, of) ? "--set is for the nodes of a graph: an agent has no channels to set" : "--set and --always do not go together");
+        return false;
+    }
+    canon(update, set);
+    buf_char(update, '\0');
+    return true;
+}
+
 static int answer_found(session *s, const ask *of, const char *text, const char *value)
 {
     cli_call *c = s->c;
@@ -218,9 +236,15 @@ static int answer_found(session *s, const ask *of, const char *text, const char 
     const bool edits = (yes && cli_given(c, "input") != NULL) || told;
     pawl_err err = {0};
     int code = EXIT_DONE;
-    buf json;
+    buf json, update;
 
     buf_init(&json, NULL);
+    buf_init(&update, NULL);
+    if (!update_given(s, of, &update, &code)) {
+        buf_free(&update);
+        return code;
+    }
+    ev.update = update.size > 0 ? update.data : NULL;
     if (value == NULL && (doubt_is(&of->w) ? doubt_answer(s, &of->w, text, &json, &err) : view_answer(&of->w, text, &json, &err)) != PAWL_OK) {
         code = cli_fail(c, PAWL_INVALID, &err);
     } else if (yes && cli_given(c, "input") != NULL && !input_given(s, of, &json, &err)) {
@@ -231,12 +255,13 @@ static int answer_found(session *s, const ask *of, const char *text, const char 
         buf_char(&json, '\0');
         if (value == NULL || edits)
             ev.value = json.data;
-        if (signers_sign(&s->mem, &of->w, ev.value, ev.note, cli_given(c, "key"), &ev.value, &err) != PAWL_OK)
+        if (signers_sign(&s->mem, &of->w, ev.value, ev.update, ev.note, cli_given(c, "key"), &ev.value, &err) != PAWL_OK)
             code = cli_fail(c, err.code, &err);
         else if (!yes || (code = always_wanted(s, of)) == EXIT_DONE)
             code = yes && cli_given(c, "always") != NULL && is_agents(s, of) ? let_in(s) : answer_give(s, of, &ev);
     }
     buf_free(&json);
+    buf_free(&update);
     return code;
 }
 
@@ -286,6 +311,7 @@ static int deny_run(cli_call *c)
 static const cli_option answer_options[] = {
     OPTION_KEY,
     { "reason", "TEXT", "a note that is stored with the answer in the journal" },
+    { "set", "CHANNEL=JSON...", "change the state with the answer; it is merged after every change before it" },
     OPTIONS_CONTINUE,
     { NULL, NULL, NULL },
 };
@@ -293,6 +319,7 @@ static const cli_option answer_options[] = {
 static const cli_option deny_options[] = {
     OPTION_KEY,
     { "reason", "TEXT", "a note that is stored with the answer in the journal" },
+    { "set", "CHANNEL=JSON...", "change the state with the answer; it is merged after every change before it" },
     OPTIONS_CONTINUE,
     { NULL, NULL, NULL },
 };
@@ -303,6 +330,7 @@ static const cli_option approve_options[] = {
     OPTION_KEY,
     { "input", "JSON", "approve with these arguments instead; the rules decide them, too" },
     { "reason", "TEXT", "a note that is stored with the answer in the journal" },
+    { "set", "CHANNEL=JSON...", "change the state with the answer; it is merged after every change before it" },
     OPTIONS_CONTINUE,
     { NULL, NULL, NULL },
 };

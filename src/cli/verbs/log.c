@@ -86,6 +86,20 @@ static void write_text(buf *out, const pawl_value *w)
     cli_short(out, pawl_value_at(w, 1), VALUE_COLUMNS);
 }
 
+/* What an answer sets. */
+static void set_text(buf *out, const pawl_value *update)
+{
+    pawl_iter it = pawl_iter_of(update);
+    const pawl_value *key, *v;
+
+    while ((v = pawl_iter_next(&it, &key)) != NULL) {
+        if (words_own(pawl_value_string(key)))
+            continue;
+        buf_fmt(out, "; %s <- ", pawl_value_string(key));
+        cli_short(out, v, VALUE_COLUMNS);
+    }
+}
+
 /* One line for each write; the first is on the line of the node. */
 static void on_update(log *l, const pawl_stream_event *ev, const pawl_value *v)
 {
@@ -160,6 +174,7 @@ static void on_answer(log *l, const pawl_value *v)
     if (!words_signed(&l->what, pawl_value_get(v, "value")))
         cli_short(&l->what, pawl_value_get(v, "value"), VALUE_COLUMNS);
     by_whom(l, v);
+    set_text(&l->what, pawl_value_get(v, "update"));
 }
 
 static void on_unknown(log *l, const pawl_value *v)

@@ -80,7 +80,7 @@ static bool hand_out(session *s, pawl_state *st)
         pawl_wait w;
 
         if (pawl_state_wait(st, i, step, &w, NULL) == PAWL_OK)
-            waits = value_push(mem, waits, wait_json(mem, &w));
+            waits = value_push(mem, waits, value_copy(mem, wait_json(mem, &w)));     /* the next one takes the memory of the step */
     }
     return cli_json(s->c, value_pack(mem, NULL, "{s:v,s:s,s:s,s:v}", "commands", commands, "run", s->run, "status",
                                      pawl_status_name(pawl_state_status(st)), "waits", waits));

@@ -145,7 +145,7 @@ const char *pawl_run_get(pawl_engine *e, const char *run, const char *name)
 {
     cached_run *r = run_look(e, run, NULL);
 
-    return value_shown(e, r == NULL ? NULL : pawl_state_get(r->st, name));
+    return value_shown(e, r == NULL ? NULL : pawl_state_shown(r->st, e->look, name));
 }
 
 const char *pawl_run_reason(pawl_engine *e, const char *run)

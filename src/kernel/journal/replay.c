@@ -5,6 +5,7 @@
 #include "kernel/journal/replay.h"
 #include "kernel/machine.h"
 #include "kernel/names.h"
+#include "kernel/pending.h"
 #include "kernel/signed.h"
 
 #include <string.h>
@@ -205,6 +206,12 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
     }
 }
 
+/* Whether an older version stored this answer, which let updates that came before an answer have the last word. */
+static bool merged_early(const item *it)
+{
+    return it != NULL && it->kind == ITEM_ANSWER && pawl_value_get(it->more, AFTER_MEMBER) == NULL;
+}
+
 /* ---- verify -------------------------------------------------------------------------------------------- */
 
 static bool inside_character(pawl_bytes b, size_t at)
@@ -301,6 +308,7 @@ static pawl_code verify_one(checking *k, pawl_bytes line, pawl_err *err)
         return pawl_apply(k->st, e, err);
     }
     snapshot_as_named(k->st, e);
+    k->fed->early_update = merged_early(source_first(e));
     rc = pawl_feed(k->c->m, k->st, &k->src.ev, k->fed, &why);
     if (rc == PAWL_NOMEM || rc == PAWL_IO)
         return fail(err, rc, "%s", why.text);

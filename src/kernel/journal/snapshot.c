@@ -7,6 +7,7 @@
 #include "kernel/journal/codec.h"
 #include "kernel/machine.h"
 #include "kernel/names.h"
+#include "kernel/pending.h"
 #include "kernel/references.h"
 #include "kernel/signed.h"
 #include "kernel/step.h"
@@ -162,6 +163,13 @@ static void open_signs(opener *o, item it, const call *c)
     arena_free(&mem);
 }
 
+static const pawl_value *answer_more(arena *a, const call *c)
+{
+    const pawl_value *more = value_with(a, value_pack(a, NULL, "{}"), "update", c->update);
+
+    return c->after > 0 ? value_with(a, more, AFTER_MEMBER, value_uint(a, c->after)) : more;
+}
+
 static void open_call(opener *o, const char *path, const call *c, uint32_t visit_no, uint32_t n)
 {
     static const uint8_t kinds[] = { [CALL_CALL] = ITEM_CALL, [CALL_SLEEP] = ITEM_SLEEP, [CALL_SPAWN] = ITEM_SPAWN,
@@ -190,7 +198,7 @@ static void open_call(opener *o, const char *path, const call *c, uint32_t visit
     it.value = c->value;
     if (c->lap != NULL && c->lap->done && (it.more = progress_more(&mem, c->lap)) == NULL)
         o->b->failed = true;
-    if (c->update != NULL && (it.more = value_with(&mem, value_pack(&mem, NULL, "{}"), "update", c->update)) == NULL)
+    if (c->update != NULL && (it.more = answer_more(&mem, c)) == NULL)
         o->b->failed = true;
     open_item(o, &it);
     arena_free(&mem);
