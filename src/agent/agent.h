@@ -104,6 +104,7 @@ const char *cut_sizes(turn *t, const pawl_value **all, uint32_t n);
 /* ---- tool_calls.c: the end of calls ------------------------------------------------------------------------------------- */
 
 void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed);
+const pawl_value *result_fed(turn *t, const pawl_value *result, const char *text);      /* with more text for the model behind it */
 void call_fail(turn *t, uint32_t k, const char *text);  /* the model gets `text` as an error result */
 void call_drop_commands(turn *t, uint32_t k);           /* drops the commands and waits of the call */
 void calls_abort(turn *t, const char *text);            /* every call that is not done ends with `text`; its commands are dropped */
@@ -126,6 +127,7 @@ bool lifecycle_compact(turn *t, bool overflow);
 bool lifecycle_end(turn *t);
 bool lifecycle_in_turn(const lifecycle *l);     /* a turn is open at that moment */
 bool lifecycle_drop(turn *t);                   /* stops asking; true: the moment was the end of the agent */
+void report_hook_text(turn *t, hook_point point, const char *text);    /* to the person; NULL: nothing */
 void on_lifecycle_hook(turn *t);
 void on_lifecycle_update(turn *t);
 void notify_hooks(turn *t, const char *type, const char *message);      /* the agent does not wait for the answers */

@@ -199,6 +199,14 @@ static void repeat_refusal(turn *t, uint32_t k, tool_gate *g)
     call_denied(t, k, g);
 }
 
+/* The result with what hooks before and after the call say to the model. */
+static const pawl_value *with_fed(turn *t, uint32_t k, const pawl_value *result, const char *more)
+{
+    if (t->calls[k].fed != NULL)
+        result = result_fed(t, result, t->calls[k].fed);
+    return more != NULL ? result_fed(t, result, more) : result;
+}
+
 /* Decide one call. *pending: it waits for an answer. */
 static void authorize_call(turn *t, uint32_t k, bool *pending)
 {
@@ -234,12 +242,16 @@ static void authorize_call(turn *t, uint32_t k, bool *pending)
         c->input = o.g.input;
         c->changed = o.g.changed;
         c->decision = gate_decision(&o.g);
+        c->fed = o.g.fed;
+        report_hook_text(t, HOOK_PRE, o.g.shown);
         call_move(t, k, STAGE_APPROVED);
         if (o.g.result != NULL)     /* a hook replaced the result: the tool does not run */
-            call_done(t, k, pawl_value_get(o.g.result, "content") != NULL ? o.g.result : pawl_pack(t->s, "{s:v}", "content", o.g.result), false);
+            call_done(t, k, with_fed(t, k, pawl_value_get(o.g.result, "content") != NULL ? o.g.result : pawl_pack(t->s, "{s:v}", "content", o.g.result), NULL),
+                      false);
     } else if (rc == PAWL_PENDING) {
         *pending = true;
     } else if (rc == PAWL_DENIED) {
+        report_hook_text(t, HOOK_PRE, o.g.shown);
         call_denied(t, k, &o.g);
     } else if (rc == PAWL_NOMEM) {
         t->rc = rc;
@@ -373,13 +385,16 @@ static bool after_look(turn *t, uint32_t k, const pawl_value *result, bool faile
         }
     } else if (rc == PAWL_NOMEM) {
         t->rc = rc;
-    } else if (rc == PAWL_OK) {
-        call_done(t, k, pawl_value_get(result, "content") != NULL ? result : pawl_pack(t->s, "{s:v}", "content", result), failed);
+    } else if (rc == PAWL_OK || (rc == PAWL_DENIED && o.g.stops && o.g.hook->project != NULL)) {      /* the tool has run: its result stays */
+        report_hook_text(t, failed ? HOOK_POST_FAILURE : HOOK_POST, o.g.shown);
+        call_done(t, k, with_fed(t, k, pawl_value_get(result, "content") != NULL ? result : pawl_pack(t->s, "{s:v}", "content", result), o.g.fed), failed);
     } else {
         call_fail(t, k, pawl_format(t->s, "Hook denied: %s", rc == PAWL_DENIED ? o.g.reason : o.err.text));
     }
     if (!o.g.stops || t->rc != PAWL_OK)
         return true;
+    if (o.g.hook->project != NULL)
+        t->note = pawl_format(t->s, "%s", o.g.reason);
     calls_abort(t, "Interrupted");
     next_end(t, "stop_hook", NULL);
     return false;

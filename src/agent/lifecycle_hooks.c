@@ -40,7 +40,7 @@ static pawl_code hooks_now(turn *t, hook_list *hooks, pawl_err *err)
 static moment_gate gate_of(turn *t, const hook_list *hooks, hook_point point, const pawl_value *about)
 {
     return (moment_gate){ .mem = t->mem, .hooks = hooks, .point = point, .about = about, .run = t->s->st->run, .cwd = pawl_get_string(t->s, "@cwd"),
-                          .mode = mode_now(t) };
+                          .mode = mode_now(t), .unasked = pawl_value_bool(pawl_value_get(rules_now(t), "unasked")) };
 }
 
 static bool is_sub_agent(turn *t)
@@ -59,7 +59,7 @@ static const pawl_value *with_agent(turn *t, const pawl_value *about)
     return value_with(t->mem, about, "agent_type", value_string(t->mem, type, strlen(type)));
 }
 
-static void report_hook_text(turn *t, hook_point point, const char *text)
+void report_hook_text(turn *t, hook_point point, const char *text)
 {
     if (text != NULL)
         pawl_emit(t->s, "status", pawl_pack(t->s, "{s:s,s:s}", "hook", hook_point_name(point), "message", text_cut(t, text, 2000)));

@@ -106,6 +106,7 @@ static void calls_load(turn *t, uint32_t n)
         c->answers_from = (uint32_t)pawl_value_uint(pawl_value_get(one, "told_from"));
         c->policy_key = text_in(one, "under", NULL);
         c->decision = pawl_value_get(one, "why");
+        c->fed = text_in(one, "fed", NULL);
         c->asked = pawl_value_bool(pawl_value_get(one, "asked"));
         c->refused = pawl_value_bool(pawl_value_get(one, "refused"));
         c->failed = pawl_value_bool(pawl_value_get(one, "failed"));
@@ -196,6 +197,7 @@ static const pawl_value *call_record(turn *t, const agent_call *c)
     v = with_true(t, v, "edited", c->changed);
     v = with_int(t, v, "told_from", settles || c->at == STAGE_AFTER_HOOKS ? c->answers_from : 0);
     v = c->decision != NULL && settles ? value_with(t->mem, v, "why", c->decision) : v;
+    v = with_text(t, v, "fed", c->at != STAGE_DONE ? c->fed : NULL);
     v = with_text(t, v, "under", settles || c->at == STAGE_AFTER_HOOKS ? c->policy_key : NULL);
     v = with_true(t, v, "asked", c->asked);
     v = with_true(t, v, "refused", c->refused && settles);

@@ -30,6 +30,20 @@ static void result_message_add(turn *t, uint32_t k)
         message_add(t, pawl_pack(t->s, "{s:v,s:s,s:s,s:s}", "content", content, "name", c->name, "role", "tool", "tool_call_id", c->id));
 }
 
+const pawl_value *result_fed(turn *t, const pawl_value *result, const char *text)
+{
+    const pawl_value *v = pawl_value_get(result, "content"), *block = pawl_pack(t->s, "{s:s,s:s}", "text", text, "type", "text");
+    const bool blocks = pawl_value_type(v) == PAWL_TYPE_ARRAY && blocks_check(v, NULL) == PAWL_OK;
+
+    if (v == NULL)
+        result = pawl_pack(t->s, "{s:v}", "content", v = result != NULL ? result : value_null(t->mem));
+    if (blocks)
+        v = value_push(t->mem, v, block);
+    else
+        v = pawl_pack(t->s, "s", pawl_format(t->s, "%s\n\n%s", pawl_value_string(v) != NULL ? pawl_value_string(v) : pawl_text(t->s, v), text));
+    return value_with(t->mem, result, "content", v);
+}
+
 void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed)
 {
     agent_call *c = &t->calls[k];

@@ -35,6 +35,7 @@ typedef struct agent_call {     /* a tool call of the current answer */
     uint32_t answers_from;      /* the first index in @told that counts; earlier ones belong to a gate that was restarted */
     const char *policy_key;     /* mode and policy digest under which the answers were given */
     const pawl_value *decision; /* why it was allowed */
+    const char *fed;            /* what hooks before it say to the model, for its result; NULL: nothing */
     bool asked;                 /* an approval is open */
     bool refused;               /* a person said no */
     const char *child;          /* of a sub-agent: its name within this run; NULL: not named yet */

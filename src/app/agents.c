@@ -3,8 +3,11 @@
  * Called when a session opens, on the thread of its caller; run_post_tools is a handler, on any thread. Its copy of the job ends with its call, which
  * command_run allows: it copies job and arguments when it answers later. */
 #include "app/session.h"
+#include "app/transcript.h"
+#include "effect/agent_effects.h"
 #include "effect/effect.h"
 #include "pawl/host.h"
+#include "policy/hook.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +106,46 @@ static pawl_code run_post_tools(const pawl_job *job, pawl_reply *reply, void *ar
         rc = pawl_reply_fail(reply, PAWL_DENIED, "post-tools: nothing is changed in plan mode");
     else
         rc = command_run(&own, reply, NULL, (effect_codes){ .transient = PAWL_EFFECT });
+    arena_free(&mem);
+    return rc;
+}
+
+/* ---- its hooks ---------------------------------------------------------------------------------------------------- */
+
+/* What Claude Code calls the tool: by the name that rules have for it. */
+static const char *tool_there(void *ctx, const char *name)
+{
+    const session *s = ctx;
+
+    for (size_t i = 0; i < s->nbuiltins; i++)
+        if (strcmp(s->builtins[i].name, name) == 0)
+            return hook_tool_elsewhere(s->builtins[i].rule);
+    return NULL;
+}
+
+struct transcript *session_transcripts(session *s)
+{
+    if (s->file == NULL || s->hands_out || (s->file->agent == NULL && s->file->helpers == NULL))
+        return NULL;
+    return transcript_new(tool_there, s);
+}
+
+/* A hook in the manner of Claude Code gets the path of the transcript; it is not part of the journal, for it is another one on another machine. */
+pawl_code session_hook(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const session *s = arg;
+    const pawl_value *input = pawl_value_get(job->args, "input");
+    const char *run = pawl_value_string(pawl_value_get(input, "session_id"));
+    char path[TRANSCRIPT_PATH_BYTES];
+    pawl_job own = *job;
+    pawl_code rc;
+    arena mem;
+
+    if (s->transcripts == NULL || run == NULL || pawl_value_get(pawl_value_get(job->args, "hook"), "project") == NULL || !transcript_path(run, path))
+        return effect_hook(job, reply, NULL);
+    arena_init(&mem, NULL, 4096);
+    own.args = value_with(&mem, job->args, "input", value_with(&mem, input, "transcript_path", value_string(&mem, path, strlen(path))));
+    rc = own.args == NULL ? pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory") : effect_hook(&own, reply, NULL);
     arena_free(&mem);
     return rc;
 }

@@ -252,8 +252,13 @@ static const pawl_value *rule_here(arena *mem, const pawl_value *rule)
 
 static bool rule_reads(arena *mem, const pawl_value *rule, const char *list, pawl_err *why)
 {
-    pawl_policy *p = gate_policy(NULL, value_pack(mem, NULL, "{s:s,s:[{s:s,s:v}]}", "cwd", "/", list, "base", "/", "rule", rule), why);
+    const pawl_value *only = value_pack(mem, NULL, "{s:s,s:[{s:s,s:v}]}", "cwd", "/", list, "base", "/", "rule", rule);
+    const char *home = getenv("HOME");
+    pawl_policy *p;
 
+    if (home != NULL && *home == '/')
+        only = value_with(mem, only, "home", value_string(mem, home, strlen(home)));
+    p = gate_policy(NULL, only, why);
     pawl_policy_free(p);
     return p != NULL;
 }

@@ -50,8 +50,12 @@ static bool is_among(const pawl_value *list, const pawl_value *one)
 /* The rules of the run, and what the settings here add to deny, ask and look. */
 static const pawl_value *restricted(arena *mem, const pawl_value *was, const pawl_value *here)
 {
-    static const char *const names[] = { "ask", "deny", "hooks" };
+    static const char *const names[] = { "ask", "deny", "hooks" }, *const marks[] = { "unasked", "no_bypass" };
     const pawl_value *out = was, *one;
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (pawl_value_bool(pawl_value_get(here, marks[i])))
+            out = value_with(mem, out, marks[i], value_bool(mem, true));
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const pawl_value *list = pawl_value_get(was, names[i]);

@@ -346,12 +346,12 @@ unsigned session_threads(void)
 
 /* ---- binding -------------------------------------------------------------------------------------------------- */
 
-/* A hook that is a callback goes to the client that is connected; without one effect_hook refuses it. */
+/* A hook that is a callback goes to the client that is connected; without one session_hook refuses it. */
 static pawl_code hook_of(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const session *s = arg;
 
-    return s->client != NULL && pawl_value_find(job->args, "/hook/callback") != NULL ? s->client(job, reply, s->client_arg) : effect_hook(job, reply, NULL);
+    return s->client != NULL && pawl_value_find(job->args, "/hook/callback") != NULL ? s->client(job, reply, s->client_arg) : session_hook(job, reply, arg);
 }
 
 static pawl_code bind_file(session *s, pawl_err *err)

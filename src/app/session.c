@@ -6,6 +6,7 @@
 #include "app/run_settings.h"
 #include "app/session.h"
 #include "app/signers.h"
+#include "app/transcript.h"
 #include "effect/effect.h"
 #include "kernel/machine.h"
 
@@ -171,6 +172,7 @@ void session_free(session *s)
         pawl_engine_free(s->engine);
     else
         pawl_machine_free(s->machine);
+    transcript_free(s->transcripts);
     anchor_close(s->anchor);            /* after the engine, which anchors what it releases */
     logging_close(&s->log);
     session_models_free(s);
@@ -200,6 +202,8 @@ static void notify_watch(void *ctx, const pawl_state *st, const pawl_entry *entr
 
     if (s->log.level != LOG_OFF)
         logging_told(&s->log, st, entry);
+    if (s->transcripts != NULL)
+        transcript_told(s->transcripts, st, entry);
     if (s->watch != NULL)
         s->watch(s->watch_ctx, st, entry);
 }
@@ -236,7 +240,7 @@ pawl_code session_open(session *s, pawl_store *store, pawl_err *err)
     pawl_engine_threads(s->engine, session_threads());
     if (logging_open(&s->log, err) != PAWL_OK)
         return err->code;
-    if (s->log.level != LOG_OFF)
+    if ((s->transcripts = session_transcripts(s)) != NULL || s->log.level != LOG_OFF)
         pawl_engine_watch(s->engine, notify_watch, s);
     pawl_engine_notice(s->engine, session_notice, s);
     pawl_engine_secret(s->engine, given_secret, NULL);

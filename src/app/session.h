@@ -57,6 +57,7 @@ typedef struct session {
     bool hands_out;             /* only expressions are performed here */
     const char *evaluator;      /* the evaluator of expressions, part of the machine's hash */
     logging log;
+    struct transcript *transcripts;     /* of its agents, for hooks; NULL: it has none */
     pawl_watch_fn *watch;       /* a further watch; see session_watch */
     void *watch_ctx;
     bool noticed;               /* it was said that the snapshot of `run` does not fit */
@@ -109,6 +110,8 @@ const pawl_agent_tool *session_tool(void *session, size_t index);   /* for file_
 pawl_code session_tool_bind(session *s, const file_effect *e, pawl_err *err);       /* of a tool node */
 /* Binds the handlers of agents' tools, and the machines of the agents that they call. */
 pawl_code session_agents_bind(session *s, pawl_err *err);
+struct transcript *session_transcripts(session *s);            /* NULL: no agents, or no memory */
+pawl_code session_hook(const pawl_job *job, pawl_reply *reply, void *arg);      /* the handler of "hook", whose argument is the session */
 pawl_code session_sandbox(session *s, pawl_err *err);          /* sandbox_settings.c: that of its tools, with a note if it is not required */
 /* `v` with the further initial channels of an agent. NULL: see err. */
 const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err *err);

@@ -266,12 +266,75 @@ static const pawl_value *hook_args(arena *mem, const hook_entry *h, const hook_c
     return input == NULL || order == NULL ? NULL : value_pack(mem, NULL, "{s:v,s:v}", "hook", order, "input", input);
 }
 
+/* ---- hooks in the manner of Claude Code: what they get, and what becomes of what they say ------------------------ */
+
+static const char *mode_told(const hook_entry *h, pawl_mode mode, bool unasked)
+{
+    return h->project != NULL && unasked && mode == PAWL_DEFAULT ? "dontAsk" : pawl_mode_name(mode);
+}
+
+/* The input with an absolute path, as there. */
+static const pawl_value *input_there(const tool_gate *g)
+{
+    const pawl_value *file = pawl_value_get(g->input, "file_path");
+    path at;
+
+    if (pawl_value_type(file) != PAWL_TYPE_STRING || g->cwd == NULL || !path_set(&at, pawl_value_string(file), pawl_value_size(file), g->cwd, NULL))
+        return g->input;
+    return value_with(g->mem, g->input, "file_path", value_string(g->mem, at.text, at.size));
+}
+
+/* The result with the members that scripts read there: of a command its output, of an edit the path. */
+static const pawl_value *response_there(const tool_gate *g, const pawl_value *response)
+{
+    const pawl_value *content = pawl_value_get(response, "content"), *file = pawl_value_get(input_there(g), "file_path");
+    const pawl_value *out = pawl_value_type(response) == PAWL_TYPE_OBJECT ? response : value_pack(g->mem, NULL, "{s:v}", "content", response);
+
+    if (strcmp(tool_word(g), "Bash") == 0) {
+        out = value_with(g->mem, out, "stdout", pawl_value_type(content) == PAWL_TYPE_STRING ? content : value_string(g->mem, "", 0));
+        out = value_with(g->mem, out, "stderr", value_string(g->mem, "", 0));
+        out = value_with(g->mem, out, "interrupted", value_bool(g->mem, false));
+    }
+    if (g->cls == PAWL_EDIT && file != NULL)
+        out = value_with(g->mem, out, "filePath", file);
+    return g->cls == PAWL_EDIT ? value_with(g->mem, out, "success", value_bool(g->mem, true)) : out;
+}
+
+static const char *said_more(tool_gate *g, const char *before, const char *who, const char *text)
+{
+    const char *out = NULL;
+    buf b;
+
+    buf_init(&b, &g->mem->alloc);
+    buf_fmt(&b, "%s%s%s: %s", before != NULL ? before : "", before != NULL ? "\n\n" : "", who, text);
+    if (!b.failed)
+        out = arena_strdup(g->mem, b.data, b.size);
+    g->mem->failed = g->mem->failed || b.failed;
+    buf_free(&b);
+    return out;
+}
+
+/* What it says beside its decision. In Pawl's own manner this stays in the journal, as it always did. */
+static void heard_there(tool_gate *g, const hook_entry *h, const verdict *one)
+{
+    if (h->project == NULL)
+        return;
+    if (one->context != NULL)
+        g->fed = said_more(g, g->fed, hook_words(g->mem, "%s hook", hook_point_name(h->point)), one->context);
+    if (one->message != NULL)
+        g->shown = said_more(g, g->shown, h->name, one->message);
+    if (one->open)
+        g->shown = said_more(g, g->shown, h->name, hook_words(g->mem, "it failed, and was let through: %s", one->reason != NULL ? one->reason : ""));
+}
+
 static pawl_code hook_asked(tool_gate *g, const hook_entry *h, const pawl_value *response, verdict *one, pawl_err *err)
 {
     const char *text = response == NULL || h->point != HOOK_POST_FAILURE ? NULL : pawl_value_string(pawl_value_get(response, "content"));
-    const hook_call what = { .point = h->point, .run = g->run, .node = g->node, .cwd = g->cwd, .mode = pawl_mode_name(g->mode),
+    const hook_call what = { .point = h->point, .run = g->run, .node = g->node, .cwd = g->cwd,
+                             .mode = mode_told(h, g->mode, pawl_value_bool(pawl_value_get(g->limits, "unasked"))),
                              .tool = h->project != NULL ? hook_tool_elsewhere(tool_word(g)) : tool_word(g),
-                             .tool_use_id = g->call, .input = g->input, .response = h->point == HOOK_POST ? response : NULL, .error = text, .duration_ms = -1 };
+                             .tool_use_id = g->call, .input = h->project != NULL ? input_there(g) : g->input, .error = text, .duration_ms = -1,
+                             .response = h->point != HOOK_POST ? NULL : h->project != NULL ? response_there(g, response) : response };
     const pawl_value *told = NULL;
     pawl_code rc = hook_run(g->mem, &g->world, h, hook_args(g->mem, h, &what), one, err);
 
@@ -317,12 +380,14 @@ static pawl_code hooks_before(tool_gate *g, pawl_err *err)
     pawl_code rc = PAWL_OK;
 
     g->said = (verdict){0};
+    g->fed = g->shown = NULL;
     for (size_t i = 0; i < g->hooks->count && rc == PAWL_OK && g->said.behavior != PAWL_DENY; i++) {
         const hook_entry *h = &g->hooks->items[i];
         verdict one = {0};
 
         if (!wanted(g, h, HOOK_PRE) || (rc = hook_asked(g, h, NULL, &one, err)) != PAWL_OK)
             continue;
+        heard_there(g, h, &one);
         if (one.input != NULL && g->tool != NULL) {
             g->input = one.input;
             g->changed = true;
@@ -520,6 +585,7 @@ pawl_code gate_leave(tool_gate *g, bool failed, const pawl_value **result, pawl_
         rc = hook_asked(g, g->hook, *result != NULL ? *result : value_null(g->mem), &one, err);
         if (rc != PAWL_OK || (rc = hook_merge(g->mem, &g->said, &one)) != PAWL_OK)
             return rc;
+        heard_there(g, g->hook, &one);
         if (one.result != NULL)
             *result = one.result;
         g->stops = g->stops || g->said.stops;
@@ -584,7 +650,8 @@ bool moment_wanted(const moment_gate *g)
 
 const pawl_value *moment_order(const moment_gate *g, const hook_entry *h)
 {
-    const hook_call what = { .point = g->point, .run = g->run, .cwd = g->cwd, .mode = pawl_mode_name(g->mode), .moment = g->about, .duration_ms = -1 };
+    const hook_call what = { .point = g->point, .run = g->run, .cwd = g->cwd, .mode = mode_told(h, g->mode, g->unasked), .moment = g->about,
+                             .duration_ms = -1 };
 
     return hook_args(g->mem, h, &what);
 }

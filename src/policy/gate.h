@@ -67,6 +67,8 @@ typedef struct tool_gate {
     bool by_person;             /* a person denied it */
     verdict said;               /* of the hooks: before the call, or after it */
     const hook_entry *hook;     /* the one that decided; NULL: none */
+    const char *fed;            /* of hooks in the manner of Claude Code: for the model, beside the result; NULL: nothing, here and below */
+    const char *shown;          /* of them: for the person */
     /* state */
     const pawl_value *links;    /* symbolic links of its paths, resolved */
     const pawl_value *linked;   /* the input for which `links` is valid */
@@ -110,6 +112,7 @@ typedef struct moment_gate {
     hook_point point;
     const char *run, *cwd;      /* cwd NULL: unknown */
     pawl_mode mode;
+    bool unasked;               /* what would be asked is denied, which Claude Code calls a mode */
     const pawl_value *about;    /* in and out: an object for the hooks; they may change its prompt */
     /* out; a deny only at points where a hook may deny */
     verdict said;

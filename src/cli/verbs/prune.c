@@ -2,6 +2,7 @@
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call. A run is held by its lease while it is pruned. */
 #include "app/anchor.h"
+#include "app/transcript.h"
 #include "cli/verbs.h"
 
 #include <sys/stat.h>
@@ -48,6 +49,8 @@ static pawl_code remove_old(pruning *p, const char *run, pawl_err *err)
         rc = p->s->verbs->remove(p->s, run, fence, err);
     if (rc != PAWL_OK)
         hold_drop(p->s, run, fence);
+    else
+        transcript_forget(run);
     return rc;
 }
 

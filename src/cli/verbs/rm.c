@@ -2,6 +2,7 @@
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call. A run is held by its lease while it is removed. */
 #include "app/anchor.h"
+#include "app/transcript.h"
 #include "cli/verbs.h"
 
 /* Whether the parent of the run exists and has not ended: then it waits for this run. */
@@ -51,6 +52,8 @@ static pawl_code remove_one(cli_call *c, pawl_store *s, app_anchor *anchor, cons
         hold_drop(s, run, fence);
     else
         cli_note(c, "%s is removed", run);
+    if (rc == PAWL_OK)
+        transcript_forget(run);
     return rc;
 }
 
