@@ -570,6 +570,69 @@ PAWL_TEST(test_P11_a_distrusted_key_counts_neither_at_the_answer_nor_at_dispatch
     office_end(&o);
 }
 
+static pawl_code gate_of_child(pawl_step *s, void *arg)
+{
+    const pawl_value *list = pawl_pack(s, "[{s:s,s:s},{s:s,s:s}]", "key", keys[0], "name", names[0], "key", keys[1], "name", names[1]), *answer;
+    const pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .prompt = pawl_pack(s, "s", "Deploy?"),
+                              .about = pawl_pack(s, "{s:s,s:s}", "digest", "aa", "policy", "bb"),
+                              .approvers = pawl_pack(s, "{s:v,s:i}", "keys", list, "need", (int64_t)2) };
+    pawl_code rc = pawl_ask_with(s, &q, &answer);
+
+    (void)arg;
+    return rc != PAWL_OK ? rc : pawl_spawn(s, "kid", pawl_pack(s, "{}"), NULL);
+}
+
+static pawl_code kid(pawl_step *s, void *arg)
+{
+    (void)arg;
+    return pawl_call(s, "deploy", pawl_pack(s, "{s:s}", "to", "production"), NULL);
+}
+
+static pawl_machine *one_node(const char *name, pawl_node_fn *fn)
+{
+    pawl_graph *g = pawl_graph_new(name, 1);
+    pawl_err err = { PAWL_OK, "" };
+    pawl_machine *m;
+
+    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_node(g, "go", fn, NULL);
+    pawl_graph_chain(g, PAWL_START, "go", PAWL_END, NULL);
+    if ((m = pawl_graph_compile(g, &err)) == NULL)
+        CHECK_FAIL("%s", err.text);
+    return m;
+}
+
+/* The command is the start of a run. */
+PAWL_TEST(test_P11_a_distrusted_key_begins_no_child_run)
+{
+    for (int before = 0; before < 2; before++) {
+        office o = { .step = pawl_step_new(NULL) };
+
+        people(2);
+        path_new("child");
+        town_begin(&o.t, one_node("parent", gate_of_child), file_store());
+        CHECK_INT(pawl_engine_add(o.t.e, one_node("kid", kid), &o.t.err), PAWL_OK);
+        town_acts(&o.t, "deploy", PAWL_ONCE);
+        o.t.replies[0] = "true";
+        pawl_engine_approvers(o.t.e, trusts, NULL);
+        distrusted = NULL;
+        CHECK_INT(town_run(&o.t, "deploy-1", NULL), PAWL_INTERRUPTED);
+        CHECK_INT(give(&o, "deploy-1", by(&o, "deploy-1", ALICE, "true", NULL), NULL), PAWL_INTERRUPTED);
+        distrusted = before == 0 ? "alice" : NULL;
+        CHECK_INT(give(&o, "deploy-1", by(&o, "deploy-1", BOB, "true", NULL), NULL), PAWL_HALTED);
+        if (before == 0) {
+            town_log(&o.t, "");
+            town_runs(&o.t, "deploy-1");
+            CHECK_INT(pawl_state_status(pawl_run_state(o.t.e, "deploy-1", &o.t.err)), PAWL_FAILED);
+            CHECK(town_stored(&o.t, "deploy-1", "\"text\":\"alice is distrusted\""));
+        } else {
+            CHECK_INT(pawl_state_status(pawl_run_state(o.t.e, "deploy-1", &o.t.err)), PAWL_COMPLETED);
+        }
+        office_end(&o);
+    }
+    distrusted = NULL;
+}
+
 /* A member's name may be written with escapes, which every reader of JSON takes for the same. */
 PAWL_TEST(test_P11_a_distrusted_key_counts_however_its_answer_is_spelled)
 {

@@ -57,6 +57,8 @@ static pawl_code child_create(pawl_engine *e, cached_run *r, outbox_entry *entry
     info_of_child(&info, entry, now);
     if (machine_channel_find(r->m, "", "@mode") != NULL)
         info.mode = info.rights = mode_text(run_mode(r->st, true));
+    if (child_approval_ends(e, entry, &rc, err) || rc != PAWL_OK)
+        return rc;
     if ((rc = pawl_state_new(m, &info, 0, NULL, &st, &why)) == PAWL_OK)
         rc = start_try(m, st, (pawl_bytes){ input->data, input->size }, now, e->step, &why);
     if (rc == PAWL_NOMEM || rc == PAWL_IO)
@@ -89,6 +91,8 @@ static pawl_code child_found(pawl_engine *e, cached_run *r, outbox_entry *entry,
         entry_refuse(e, entry, PAWL_CONFLICT, text);
         return PAWL_OK;
     }
+    if (head->seq == 0 && !head->over && (child_approval_ends(e, entry, &rc, err) || rc != PAWL_OK))
+        return rc;
     if (head->seq == 0 && !head->over)      /* the start may be in its mailbox already: a repeated delivery counts once */
         rc = child_start(e, r, entry, input, err);
     else if (!head->over && (rc = rights_before_start(e, r, entry)) != PAWL_OK)   /* the engine that started the child may not have had these rights */

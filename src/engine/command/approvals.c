@@ -1,7 +1,7 @@
 /* approvals.c - reads the signatures again that a command was approved with, before an attempt leaves (P11).
  *
- * Called by dispatch.c and sql_command.c, on the driving thread, without a lock. The signatures are those of the waits of its visit, and that of the
- * decision in its arguments, which an agent's command has ("decision", "signed"). A command that nobody had to sign costs a look at both. */
+ * Called by dispatch.c, sql_command.c and child/child.c, on the driving thread, without a lock. The signatures are those of the waits of its visit, and
+ * that of the decision in its arguments, which an agent's command has ("decision", "signed"). A command that nobody had to sign costs a look at both. */
 #include "engine/command/attempt.h"
 #include "kernel/signed.h"
 #include "kernel/state.h"
@@ -87,6 +87,23 @@ bool approval_ends(pawl_engine *e, outbox_entry *entry, pawl_code *rc, pawl_err 
     args_return(entry);
     receipt_make(e, entry);
     cost_report_unbegun(entry);
+    return true;
+}
+
+bool child_approval_ends(pawl_engine *e, outbox_entry *entry, pawl_code *rc, pawl_err *err)
+{
+    pawl_err why = { PAWL_OK, "" };
+    arena mem;
+
+    arena_init(&mem, &e->alloc, 0);
+    *rc = approvals_check(e, entry, &mem, &why);
+    if (mem.failed || *rc == PAWL_NOMEM)
+        *rc = fail(err, PAWL_NOMEM, "%s: no memory to look at its approval", entry->job.id);
+    arena_free(&mem);
+    if (*rc == PAWL_OK || *rc == PAWL_NOMEM)
+        return false;
+    *rc = PAWL_OK;
+    entry_refuse(e, entry, PAWL_DENIED, why.text);
     return true;
 }
 

@@ -77,6 +77,8 @@ bool entry_waits_for_thread(const outbox_entry *entry);                 /* it wa
 bool entry_is_lost(const outbox_entry *entry);                          /* its attempt runs on, and another engine holds its run */
 void entry_child_started(outbox_entry *entry);
 void entry_child_released(outbox_entry *entry);
+/* approvals.c: the child must not begin, for its approval does not count any more, and the entry has its receipt. *rc: PAWL_OK, or no memory. */
+bool child_approval_ends(pawl_engine *e, outbox_entry *entry, pawl_code *rc, pawl_err *err);
 void entry_refuse(pawl_engine *e, outbox_entry *entry, pawl_code code, const char *text);       /* a child that could not begin: its receipt */
 /* For stream_ring.c. */
 int64_t entry_dispatched_ms(const outbox_entry *entry);
