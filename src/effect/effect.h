@@ -26,6 +26,12 @@ const char *reply_why(const pawl_reply *r);
 /* Append the receipt of a failure: {"attempts"?,"code","retry_after_ms"?,"text","detail"?}; attempts 0: omitted. */
 void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *out);
 
+/* ---- star.c -------------------------------------------------------------------------------------- */
+
+/* Each place of the `size` bytes that is `secret` (NULL: none), in plain text, base64 or hex, becomes stars; the size stays. Returns how many there were;
+ * without memory all of it is stars. */
+size_t text_star(char *text, size_t size, const char *secret);
+
 /* ---- delta.c ------------------------------------------------------------------------------------- */
 
 const char *delta_name(const pawl_delta *d);    /* under which readers get it: "message", "tool_progress", or its own */

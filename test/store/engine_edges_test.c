@@ -284,6 +284,48 @@ PAWL_TEST(test_E10_what_waits_for_a_secret_can_be_called_off)
     pawl_engine_free(e);
 }
 
+static const char *echo;            /* what comes back; "!": a failure with that text and detail */
+
+static pawl_code echoes(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    (void)arg;
+    CHECK_STR(pawl_value_string(pawl_value_get(job->args, "key")), "tok-\"4711\"-abc");
+    if (*echo != '!')
+        return pawl_reply_json(reply, echo);
+    pawl_reply_detail(reply, echo);
+    return pawl_reply_fail(reply, PAWL_EFFECT, "%s", echo);
+}
+
+/* A server, or a program, says what it was given: as it is, as the name of a member, with other escapes, in base64 and in hex. */
+PAWL_TEST(test_K4_a_secret_that_comes_back_is_taken_out_of_the_reply)
+{
+    static const char *const said[] = {
+        "{\"you\":[\"Bearer tok-\\\"4711\\\"-abc\",\"tok-\\u00224711\\\"-abc\"]}", "{\"tok-\\\"4711\\\"-abc\":1}", "\"dTp0b2stIjQ3MTEiLWFiYw==\"",
+        "\"746f6b2d2234373131222d616263\"", "!you sent tok-\"4711\"-abc",
+    };
+    static const char *const hidden[] = { "4711", "dG9rLSI0NzExIi1hYm", "0b2stIjQ3MTEiLWFi", "34373131" };
+    const pawl_channel channels[] = { { .name = "key", .secret = "env:PAWL_TEST_ECHO" } };
+    pawl_err err = { PAWL_OK, "" };
+
+    CHECK_INT(setenv("PAWL_TEST_ECHO", "tok-\"4711\"-abc", 1), 0);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        pawl_engine *e = engine_by_the_hour(pawl_flow_linear("m", 1, channels, 1, calls_with_key, NULL, 0, NULL, &err));
+        pawl_bytes journal;
+
+        echo = said[i];
+        CHECK_INT(pawl_engine_effect(e, "do", echoes, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+        CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
+        journal = pawl_store_journal(pawl_engine_store(e), "r", NULL);
+        CHECK(journal.data != NULL && memchr(journal.data, '*', journal.size) != NULL);
+        for (size_t k = 0; k < sizeof hidden / sizeof *hidden; k++)
+            if (strstr(journal.data, hidden[k]) != NULL)
+                CHECK_FAIL("%s: %s", said[i], journal.data);
+        free((void *)(uintptr_t)journal.data);
+        pawl_engine_free(e);
+    }
+    (void)unsetenv("PAWL_TEST_ECHO");
+}
+
 /* ---- two machines on one store ---------------------------------------------------------------------------------- */
 
 PAWL_TEST(test_E3_a_worker_leaves_the_runs_of_another_machine_alone)

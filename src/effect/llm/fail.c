@@ -185,7 +185,7 @@ pawl_code llm_error_fail(const llm_error *e, const char *key, pawl_err *err)
         buf_text(&b, " no reason was told");
     buf_char(&b, '\0');
     if (!b.failed) {
-        llm_key_star(b.data, key);
+        (void)text_star(b.data, b.size - 1, key);
         text_plain(b.data, b.size - 1);
     }
     fail(err, rc, "%s%.220s", v == LATER ? "Rate limited:" : v == LONG ? "Context exceeded:" : "API error:", b.failed ? " no memory for its words" : b.data);

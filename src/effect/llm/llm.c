@@ -221,7 +221,7 @@ static void detail(llm_call *c, const buf *body)
     if (text == NULL)
         return;
     text_plain(text, body->size);
-    llm_key_star(text, c->key);
+    (void)text_star(text, strlen(text), c->key);
     if (strlen(text) > TELL_BYTES_MAX)
         text[cut_end(text, TELL_BYTES_MAX)] = '\0';
     pawl_reply_detail(c->r, text);

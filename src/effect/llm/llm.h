@@ -120,9 +120,6 @@ void llm_tell_tool(const pawl_job *job, size_t index, const char *id, const char
 void llm_tell_message(const pawl_job *job, const pawl_value *message);
 void llm_cost(pawl_reply *r, const pawl_llm_usage *u, int64_t micros);
 
-/* key.c: each place of `text` that is `key` (NULL: none), in plain text, base64 or hex, becomes stars. The text keeps its size, or is emptied. */
-void llm_key_star(char *text, const char *key);
-
 /* ---- fail.c: what a refusal means ------------------------------------------------------------------------------ */
 
 typedef struct llm_error {

@@ -110,6 +110,7 @@ struct outbox_entry {
     const handler *h;           /* NULL: none in this engine, or it is a spawn */
     size_t bytes;               /* of its block, where its first texts are, too */
     arena mem;
+    const char **secrets;       /* the values of those in its arguments, up to a NULL; NULL: it has none */
     void *copied;               /* the block of arguments that were in the state; NULL: there is none */
     size_t copied_bytes;
     pawl_job job;
@@ -164,7 +165,7 @@ void entry_stop(outbox_entry *entry);           /* the same, of a run's entry on
 
 outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry);  /* ENTRY_READY, of the same command, in no list; NULL: no memory */
 /* Of an open command, in the outbox. `in_state`: its arguments refer to what the state has, and stay there. */
-pawl_code entry_make(pawl_engine *e, cached_run *r, const pawl_command *cmd, bool in_state, pawl_err *err);
+pawl_code entry_make(pawl_engine *e, cached_run *r, const pawl_command *cmd, bool in_state, const pawl_value *secrets, pawl_err *err);
 void handlers_find(const pawl_engine *e, cached_run *r);        /* for entries that found none before */
 
 /* ---- lazy_args.c ------------------------------------------------------------------------------------------- */
@@ -180,6 +181,10 @@ pawl_code args_as_of(pawl_engine *e, cached_run *r, const char *id, arena *mem, 
 
 /* ---- secrets.c: each secret in its place; the command waits when one is missing, and `why` says which -------- */
 
+/* The values that were put into `args`, so that its reply is freed of them. False: no memory. */
+bool secrets_keep(outbox_entry *entry, const pawl_value *args, const pawl_value *secrets);
+/* What a machine may not read, it does not get back: the reply has stars in place of them (K4). */
+void secrets_star(pawl_engine *e, outbox_entry *entry);
 pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_value *secrets, bool *missing, pawl_err *why,
                       pawl_err *err);
 

@@ -97,7 +97,7 @@ outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry)
     return NULL;
 }
 
-pawl_code entry_make(pawl_engine *e, cached_run *r, const pawl_command *cmd, bool in_state, pawl_err *err)
+pawl_code entry_make(pawl_engine *e, cached_run *r, const pawl_command *cmd, bool in_state, const pawl_value *secrets, pawl_err *err)
 {
     outbox_entry *entry = entry_alloc(e, cmd->id, cmd->effect, cmd->args);
     const bool spawn = cmd->kind == PAWL_SPAWN;
@@ -115,7 +115,7 @@ pawl_code entry_make(pawl_engine *e, cached_run *r, const pawl_command *cmd, boo
         entry->keeps_output = r->m->interrupt != NULL && cmd->kind == PAWL_CALL;
         entry_begin(entry, spawn && entry->child != NULL ? ENTRY_CHILD_NEW : entry->h == NULL ? ENTRY_UNHANDLED : ENTRY_READY,
                     in_state ? ARGS_IN_STATE : ARGS_OWN, RESOLUTION_OPEN);
-        good = !entry->mem.failed && outbox_add(r, entry) == PAWL_OK;
+        good = (secrets == NULL || secrets_keep(entry, cmd->args, secrets)) && !entry->mem.failed && outbox_add(r, entry) == PAWL_OK;
     }
     if (good)
         return PAWL_OK;

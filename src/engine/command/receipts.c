@@ -58,6 +58,7 @@ void receipt_make(pawl_engine *e, outbox_entry *entry)
     budget_leave(e, entry);
     if (entry->resolution == RESOLUTION_ASKING && !resolve_end(e, entry))
         return;
+    secrets_star(e, entry);
     reply_check(e, entry);
     if (b->failed || entry->rc == PAWL_NOMEM)      /* the handler has run, and its reply is lost */
         entry->rc = pawl_reply_fail(&entry->reply, PAWL_UNKNOWN, "%s: its receipt found no memory", entry->job.effect);

@@ -104,7 +104,7 @@ static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, which w, pawl_e
     if (rc == PAWL_OK && missing && !state_canceling(r->st))  /* a canceled command needs no secret */
         r->commands_moved = true;       /* the next pass asks for the secret again */
     else if (rc == PAWL_OK)
-        rc = entry_make(e, r, &cmd, false, err);
+        rc = entry_make(e, r, &cmd, false, secrets, err);
     arena_free(&mem);
     return rc;
 }
@@ -130,7 +130,7 @@ static pawl_code command_reconcile(pawl_engine *e, cached_run *r, which w, pawl_
     if (!refers || cmd.kind != PAWL_CALL)
         return entry_make_whole(e, r, w, why, err);
     r->borrowed = true;
-    return entry_make(e, r, &cmd, true, err);
+    return entry_make(e, r, &cmd, true, NULL, err);
 }
 
 void outbox_note_made(cached_run *r, const char *id)
