@@ -26,9 +26,9 @@ void session_say_faults(const cli_call *c, const faults *f, bool all, FILE *to)
         shown += fault;
         buf_init(&line, NULL);
         cli_clean(&line, one->at.file, strlen(one->at.file));
-        buf_fmt(&line, ":%u:%u: %s%s%s", (unsigned)one->at.line, (unsigned)one->at.column, fault ? red : yellow, fault ? "" : "note: ", fault ? plain : "");
+        buf_fmt(&line, ":%u:%u: %s%s", (unsigned)one->at.line, (unsigned)one->at.column, fault ? red : yellow, fault ? "" : "note: ");
         cli_clean(&line, one->text, strlen(one->text));
-        buf_fmt(&line, "%s\n", fault ? "" : plain);
+        buf_fmt(&line, "%s\n", plain);
         if (!line.failed)
             fwrite(line.data, 1, line.size, to);
         buf_free(&line);

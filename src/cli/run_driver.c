@@ -3,6 +3,8 @@
  * Called by the verbs that drive a run, on the main thread; a view paints on a thread of its own (ui/view_paint.c). Owns nothing: the session is the
  * verb's. Invariant: while the engine drives, the store handle of the session is the engine's alone. */
 #include "app/signers.h"
+#include "cli/failed_tasks.h"
+#include "cli/missing_secret.h"
 #include "cli/run_driver.h"
 #include "host/open_questions.h"
 #include "app/run_settings.h"
@@ -217,12 +219,13 @@ static int completed(session *s, pawl_state *st)
     return EXIT_DONE;
 }
 
-static void say_detail(const pawl_value *reason)
+static void say_detail(const pawl_value *reason, const pawl_value *failed)
 {
     buf b;
 
     buf_init(&b, NULL);
     words_lines(&b, pawl_value_string(pawl_value_find(reason, "/receipt/detail")), "    ");
+    failed_tasks_say(&b, failed, "    ");
     if (!b.failed && b.size > 0)
         fwrite(b.data, 1, b.size, stderr);
     buf_free(&b);
@@ -252,6 +255,7 @@ static int ended(session *s, pawl_state *st)
     const pawl_value *reason = pawl_state_reason(st);
     const char *why = pawl_value_string(pawl_value_get(reason, "text")), *inner = pawl_value_string(pawl_value_find(reason, "/receipt/text"));
     arena *mem = &s->c->mem;
+    const pawl_value *failed = status == PAWL_FAILED ? failed_tasks(mem, st) : NULL, *v;
     buf b;
 
     if (status == PAWL_COMPLETED)
@@ -266,7 +270,7 @@ static int ended(session *s, pawl_state *st)
     buf_char(&b, '\0');
     cli_note(s->c, "%s %s%s", s->run, ended_said(status), b.failed ? "" : b.data);
     buf_free(&b);
-    say_detail(reason);
+    say_detail(reason, failed);
     if (status == PAWL_FAILED && kept_undone(st))
         cli_note(s->c, "its steps are undone; start a new run, or fork this one from an earlier entry: pawl fork %s --at SEQ", s->run);
     else if (status == PAWL_FAILED && s->path != NULL && why != NULL && strstr(why, ": max_steps ") != NULL)
@@ -274,9 +278,10 @@ static int ended(session *s, pawl_state *st)
     else if (status == PAWL_FAILED)
         cli_note(s->c, "try again: pawl retry %s%s", s->run,
                  why != NULL && strstr(why, "budget: ") != NULL ? " --budget calls=N (or tokens, money, time)" : "");
-    if (s->c->json)
-        cli_json(s->c, value_pack(mem, NULL, "{s:v,s:s,s:s}", "reason", reason != NULL ? reason : value_null(mem), "run", s->run, "status",
-                                  pawl_status_name(status)));
+    if (!s->c->json)
+        return cli_exit_of(status, false);
+    v = value_pack(mem, NULL, "{s:v,s:s,s:s}", "reason", reason != NULL ? reason : value_null(mem), "run", s->run, "status", pawl_status_name(status));
+    cli_json(s->c, pawl_value_size(failed) > 0 ? value_with(mem, v, "failed", failed) : v);
     return cli_exit_of(status, false);
 }
 
@@ -346,6 +351,19 @@ static int say_left(session *s, const char *who)
     return EXIT_DONE;
 }
 
+static int waits_for_secret(session *s, pawl_state *st, const pawl_err *err)
+{
+    arena *mem = &s->c->mem;
+    const char *why = missing_secret(mem, st);
+
+    cli_note(s->c, "%s: %s", s->run, why != NULL ? why : err->text);
+    cli_note(s->c, "when it is there, go on: pawl resume %s", s->run);
+    if (s->c->json)
+        cli_json(s->c, value_pack(mem, NULL, "{s:{s:s,s:s},s:s,s:s,s:[]}", "reason", "code", pawl_code_name(PAWL_PENDING), "text",
+                                  why != NULL ? why : err->text, "run", s->run, "status", pawl_status_name(pawl_state_status(st)), "waits"));
+    return EXIT_WAITS;
+}
+
 static int stands(session *s, pawl_code rc, const pawl_err *err)
 {
     char who[GO_WHO_BYTES];
@@ -372,9 +390,7 @@ static int stands(session *s, pawl_code rc, const pawl_err *err)
     if (go_asks(s, s->run, &all) && all.n > 0)
         return waiting(s, st, &all);
     if (*err->text != '\0') {
-        cli_note(s->c, "%s", err->text);
-        cli_note(s->c, "when it is there, go on: pawl resume %s", s->run);
-        return EXIT_WAITS;
+        return waits_for_secret(s, st, err);
     }
     cli_note(s->c, "%s is %s; go on: pawl resume %s", s->run, pawl_status_name(pawl_state_status(st)), s->run);
     return EXIT_WAITS;

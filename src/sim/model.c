@@ -335,8 +335,10 @@ pawl_code agents_act(const pawl_job *job, pawl_reply *reply, void *arg)
     }
     if (strcmp(job->effect, "hook") == 0)
         return hook_says(a, job, reply);
-    if (strncmp(job->effect, "prompt", 6) == 0)
+    if (strncmp(job->effect, "prompt", 6) == 0) {
+        a->report->asked++;
         return prompt_says(a, job, reply);
+    }
     if (strcmp(job->effect, "links") == 0)
         return pawl_reply_json(reply, "{}");
     if (strcmp(job->effect, "mode") == 0)

@@ -393,8 +393,8 @@ PAWL_TEST(large_values_outlast_their_journal)
     memcpy(input + 199997, "\"}", 3);
     folder_begin();
     run_it(essay(), "gate-1", NULL, input, NULL);
-    CHECK_INT(PAWL("prune", "gate-1", "--at", "1"), EXIT_DONE);
-    CHECK_INT(PAWL("prune", "gate-1"), EXIT_DONE);
+    CHECK_INT(PAWL("prune", "gate-1", "--yes", "--at", "1"), EXIT_DONE);
+    CHECK_INT(PAWL("prune", "gate-1", "--yes"), EXIT_DONE);
     SAYS(2, "begins at entry");
     run_it(essay(), "gate-1", NULL, NULL, "true");      /* it goes on */
     s = store_open();

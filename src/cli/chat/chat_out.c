@@ -4,6 +4,7 @@
  * is of the reader's thread. chat_write() is of any thread, under `writing`. */
 #include "host/open_questions.h"
 #include "cli/chat/chat.h"
+#include "cli/ui/format.h"
 #include "effect/effect.h"
 #include "net/net.h"
 
@@ -169,6 +170,20 @@ static const pawl_value *kept(chat *k, const pawl_value *v)
     return out;
 }
 
+/* Whoever reads only the answer would not know that a call was denied. */
+static void denied_said(const chat *k, const char *word, const pawl_value *input)
+{
+    buf b;
+
+    if (k->format == CHAT_STREAM || k->c->bare)
+        return;
+    buf_init(&b, NULL);
+    words_input(&b, input);
+    buf_char(&b, '\0');
+    cli_note(k->c, "denied: %s %s; to be asked: --ask wait; to allow it: a rule in `permissions`, or --mode", word, b.failed ? "" : b.data);
+    buf_free(&b);
+}
+
 static void denied(chat *k, const pawl_value *tool, const pawl_value *id)
 {
     pawl_iter it = pawl_iter_of(k->turn.denials);
@@ -185,6 +200,7 @@ static void denied(chat *k, const pawl_value *tool, const pawl_value *id)
     word = chat_tool_word(k, pawl_value_string(tool));
     one = value_pack(&k->scratch, NULL, "{s:v,s:s,s:v}", "tool_input", input, "tool_name", word != NULL ? word : "", "tool_use_id", id);
     k->turn.denials = value_push(&k->mem, k->turn.denials, kept(k, one));
+    denied_said(k, word != NULL ? word : "", input);
 }
 
 static void on_tool(chat *k, const pawl_value *m, chat_source *of)

@@ -52,6 +52,7 @@ static const pawl_value *worded(const session *s, arena *mem, const pawl_wait *w
     }
     if (strncmp(text, "failed", failed) == 0 && (text[failed] == '\0' || text[failed] == ':')) {
         text += failed + (text[failed] == ':');
+        text += strspn(text, " ");
         return value_pack(mem, NULL, "{s:s}", "failed", *text != '\0' ? text : "it failed");
     }
     return strcmp(text, "again") == 0 ? value_pack(mem, NULL, "s", "again") : NULL;

@@ -82,6 +82,67 @@ static void side_out(buf *out, const char *run, const pawl_diff_side *side, size
     buf_char(out, '\n');
 }
 
+static size_t line_bytes(const char *text, size_t size)
+{
+    const char *end = memchr(text, '\n', size);
+
+    return end != NULL ? (size_t)(end - text) + 1 : size;
+}
+
+/* Lines of `text` with this sign. */
+static void lines_out(buf *out, const char *sign, const char *text, size_t size, size_t columns)
+{
+    while (size > 0) {
+        const size_t n = line_bytes(text, size);
+
+        buf_text(out, sign);
+        cli_cut(out, text, n - (text[n - 1] == '\n'), columns);
+        buf_char(out, '\n');
+        text += n;
+        size -= n;
+    }
+}
+
+/* Two long texts line by line: without the lines that both begin and end with. */
+static void texts_out(buf *out, const pawl_value *va, const pawl_value *vb, size_t columns)
+{
+    const char *a = pawl_value_string(va), *b = pawl_value_string(vb);
+    size_t n = pawl_value_size(va), m = pawl_value_size(vb), same = 0;
+
+    while (n > 0 && m > 0 && line_bytes(a, n) == line_bytes(b, m) && memcmp(a, b, line_bytes(a, n)) == 0) {
+        const size_t size = line_bytes(a, n);
+
+        a += size, n -= size;
+        b += size, m -= size;
+        same++;
+    }
+    if (same > 0)
+        buf_fmt(out, "    (%zu equal lines)\n", same);
+    for (size_t end = 0; end < n && end < m && a[n - 1 - end] == b[m - 1 - end];) {     /* whole lines from the end */
+        end++;
+        if (end < n && end < m && a[n - 1 - end] == '\n' && b[m - 1 - end] == '\n')
+            n -= end, m -= end, end = 0;
+    }
+    lines_out(out, "  - ", a, n, columns);
+    lines_out(out, "  + ", b, m, columns);
+}
+
+static void channel_out(buf *out, const channel_diff *d, size_t columns)
+{
+    const char *a = pawl_value_string(d->a), *b = pawl_value_string(d->b);
+
+    buf_fmt(out, "  %s\n", d->channel);
+    if (a != NULL && b != NULL && (strchr(a, '\n') != NULL || strchr(b, '\n') != NULL)) {
+        texts_out(out, d->a, d->b, columns);
+        return;
+    }
+    buf_word(out, "  - ");
+    cli_short(out, d->a, columns);
+    buf_word(out, "\n  + ");
+    cli_short(out, d->b, columns);
+    buf_char(out, '\n');
+}
+
 static bool people_out(const diff_place *f, bool at_parting)
 {
     const pawl_diff *d = &f->diff;
@@ -99,13 +160,8 @@ static bool people_out(const diff_place *f, bool at_parting)
     }
     if (f->n > 0)
         buf_fmt(&out, "channels %s\n", at_parting ? "there" : "now");
-    for (size_t i = 0; i < f->n; i++) {
-        buf_fmt(&out, "  %s\n  - ", f->all[i].channel);
-        cli_short(&out, f->all[i].a, columns);
-        buf_word(&out, "\n  + ");
-        cli_short(&out, f->all[i].b, columns);
-        buf_char(&out, '\n');
-    }
+    for (size_t i = 0; i < f->n; i++)
+        channel_out(&out, &f->all[i], columns);
     put = cli_put(f->c, &out);
     buf_free(&out);
     return put;
@@ -113,18 +169,41 @@ static bool people_out(const diff_place *f, bool at_parting)
 
 /* ---- the verb ------------------------------------------------------------------------------------------- */
 
+/* The newest runs that are no children, the older one first: what is new stands behind "+". */
+static bool see_newest(void *ctx, const pawl_head *h)
+{
+    diff_place *f = ctx;
+
+    if (h->parent != NULL)
+        return true;
+    snprintf(f->run[f->run[1][0] != '\0' ? 0 : 1], RUN_ID_BYTES, "%s", h->run);
+    return f->run[0][0] == '\0';
+}
+
+static pawl_code newest_two(cli_call *c, pawl_store *s, diff_place *f, pawl_err *err)
+{
+    const pawl_filter all = { .limit = SIZE_MAX / 2 };
+    const pawl_code rc = s->verbs->list(s, &all, see_newest, f, err);
+
+    if (rc == PAWL_OK && f->run[0][0] == '\0')
+        return fail(err, PAWL_INVALID, "there are no two runs in %.120s to compare", cli_store_name(c));
+    return rc;
+}
+
 static int diff_run(cli_call *c)
 {
     diff_place f = { .c = c };
     bool at_parting = cli_given(c, "at-parting") != NULL;
     pawl_err err = { PAWL_OK, "" };
     int code = EXIT_FAILED;
-    pawl_store *s = cli_store_of(c, c->args[0], f.run[0], &code);
+    pawl_store *s;
     pawl_code rc;
 
-    if (s == NULL)
+    if (c->nargs == 1)
+        return cli_usage(c, "an argument is missing after \"%.40s\"", c->args[0]);
+    if ((s = cli_store_of(c, c->nargs == 2 ? c->args[0] : NULL, f.run[0], &code)) == NULL)
         return code;
-    if ((rc = cli_run_id(c, s, c->args[1], f.run[1], &err)) == PAWL_OK)
+    if ((rc = c->nargs == 2 ? cli_run_id(c, s, c->args[1], f.run[1], &err) : newest_two(c, s, &f, &err)) == PAWL_OK)
         rc = pawl_history_diff(s, f.run[0], f.run[1], at_parting ? PAWL_AT_PARTING : PAWL_AT_END, see, &f, &f.diff, &err);
     pawl_store_free(s);
     if (rc == PAWL_OK && c->mem.failed)
@@ -143,10 +222,12 @@ static const cli_option options[] = {
 };
 
 const cli_verb verb_diff = {
-    .name = "diff", .form = "A B", .what = "compare two runs", .options = options, .least = 2, .most = 2,
+    .name = "diff", .form = "[A B]", .what = "compare two runs", .options = options, .most = 2,
     .store = true, .run = diff_run,
-    .example = "pawl fork survey-7k2m --at 5 --set 'dir=\"src\"'\npawl diff survey-7k2m @",
-    .about = "Prints the first difference, and the channels that differ. Compares inputs,\n"
+    .example = "pawl fork survey-7k2m --at 5 --set 'dir=\"src\"'\npawl diff survey-7k2m @\npawl diff",
+    .about = "Prints the first difference, and the channels that differ: A behind -, B behind\n"
+             "+, texts line by line. Without arguments the newest two runs are compared, the\n"
+             "older one as A. Compares inputs,\n"
              "commands, writes and outcomes, but not ids, times, or the order in which answers\n"
              "arrived. A fork includes the entries that it was forked from. Exit 0: they are\n"
              "equal; 1: they differ.\n"

@@ -14,7 +14,7 @@
 enum { INBOX_LIMIT = 50, INBOX_LIMIT_MAX = 1000000, INBOX_READ_MAX = 1000000, PROMPT_COLUMNS_MAX = 1000 };
 
 typedef struct inbox_question {
-    const char *run, *id, *task, *kind, *slot, *signal, *of, *how;
+    const char *run, *id, *task, *kind, *slot, *signal, *of, *how, *no;     /* no: how to deny it; NULL: it is no approval */
     const pawl_value *spec;
     const pawl_value *signed_by;        /* of a wait that names approvers; NULL: nobody yet */
     int64_t asked_ms, expires_ms;       /* expires_ms INT64_MAX: never */
@@ -129,7 +129,7 @@ static void shell_word(buf *out, const char *word)
     buf_char(out, '\'');
 }
 
-static const char *how_of(const inbox *in, const inbox_question *it)
+static const char *how_of(const inbox *in, const inbox_question *it, bool denied)
 {
     const char *name = it->slot != NULL ? it->slot : it->id, *text;
     bool approval = strcmp(it->kind, "approval") == 0, signal = strcmp(it->kind, "signal") == 0;
@@ -137,7 +137,7 @@ static const char *how_of(const inbox *in, const inbox_question *it)
     buf b;
 
     buf_init(&b, NULL);
-    buf_text(&b, approval ? "pawl approve" : signal || input ? "pawl send" : "pawl answer");
+    buf_text(&b, approval && denied ? "pawl deny" : approval ? "pawl approve" : signal || input ? "pawl send" : "pawl answer");
     shell_word(&b, it->run);
     if (!it->alone && !signal && !input)
         shell_word(&b, name);
@@ -167,6 +167,8 @@ static const pawl_value *json_of(arena *a, const inbox_question *it)
     const pawl_value *v = value_pack(a, NULL, "{s:s,s:i,s:s,s:s,s:s,s:s}", "answer", it->how, "asked_ms", it->asked_ms, "id", it->id,
                                      "kind", it->kind, "run", it->run, "task", it->task);
 
+    if (it->no != NULL)
+        v = value_with(a, v, "deny", value_string(a, it->no, strlen(it->no)));
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
         const pawl_value *one = pawl_value_get(it->spec, taken[i][0]);
 
@@ -266,6 +268,10 @@ static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_
     options_out(out, pawl_value_get(it->spec, "options"), columns);
     buf_word(out, "  ");
     cli_clean(out, it->how, strlen(it->how));
+    if (it->no != NULL) {
+        buf_text(out, "\n  ");
+        cli_clean(out, it->no, strlen(it->no));
+    }
     buf_char(out, '\n');
 }
 
@@ -388,7 +394,8 @@ static int inbox_run(cli_call *c)
     runs_read(&in, s);
     pawl_store_free(s);
     for (size_t i = 0; rc == PAWL_OK && i < in.n && i < in.limit; i++)
-        if ((in.all[i].how = how_of(&in, &in.all[i])) == NULL)
+        if ((in.all[i].how = how_of(&in, &in.all[i], false)) == NULL ||
+            (strcmp(in.all[i].kind, "approval") == 0 && (in.all[i].no = how_of(&in, &in.all[i], true)) == NULL))
             c->mem.failed = true;
     if (rc == PAWL_OK && c->mem.failed)
         rc = fail(&err, PAWL_NOMEM, "no memory for what is asked");

@@ -21,6 +21,7 @@ typedef struct log {
     uint64_t seq;               /* of the previous line, whose number is not repeated; 0: none */
     char status[24], said[24];  /* of the current entry, printed after it; the one that was printed last */
     char day[11];
+    char undo[80];              /* "undo of NODE": the inverse that is performed; they follow each other */
 } log;
 
 static volatile sig_atomic_t stopped;
@@ -211,6 +212,13 @@ static void on_adopt(log *l, const pawl_value *v)
     buf_fmt(&l->what, "%s, version %llu", name != NULL ? name : "", (unsigned long long)pawl_value_uint(pawl_value_get(v, "version")));
 }
 
+static const char *kind_text(const pawl_value *ask)
+{
+    const char *kind = pawl_value_string(pawl_value_get(ask, "kind"));
+
+    return kind != NULL ? kind : "";
+}
+
 static void on_failure(log *l, const pawl_value *v) { words_failure(&l->what, v); }
 static void nothing(log *l, const pawl_value *v) { (void)l, (void)v; }
 
@@ -221,15 +229,35 @@ static const struct { const char *name; void (*fn)(log *l, const pawl_value *v);
     { "sign", on_answer }, { "signal", on_signal }, { "sleep", on_sleep }, { "spawn", on_call }, { "turn", nothing }, { "unwind", on_unwind },
 };
 
+/* Events of Pawl itself, whose path is no node: shown when somebody did something. "undo of NODE" for those of an inverse; "": of the run or an agent;
+ * NULL: not for people, as the calls of an agent, which its messages tell. */
+static const char *own_path(log *l, const pawl_stream_event *ev, const pawl_value *v)
+{
+    static const char *const people[] = { "answer", "ask", "doubt", "sign" };
+    const char *last = strrchr(ev->path, '/'), *of = pawl_value_string(pawl_value_find(v, "/args/id")), *dot = of != NULL ? strchr(of, '.') : NULL;
+
+    if (*ev->path == '\0' || !words_own(ev->path))
+        return ev->path;
+    if (strcmp(last != NULL ? last + 1 : ev->path, "@undo") == 0) {
+        if (dot != NULL)        /* SUPERSTEP.NODE.VISIT.N */
+            snprintf(l->undo, sizeof l->undo, "undo of %.*s", (int)strcspn(dot + 1, "."), dot + 1);
+        return *l->undo != '\0' ? l->undo : "undo";
+    }
+    for (size_t i = 0; i < sizeof people / sizeof *people; i++)
+        if (strcmp(ev->name, people[i]) == 0 && strcmp(kind_text(v), "input") != 0)
+            return "";
+    return NULL;
+}
+
 static void on_task(log *l, const pawl_stream_event *ev, const pawl_value *v)
 {
-    const char *detail = pawl_value_string(pawl_value_get(pawl_value_get(v, "value"), "detail"));
+    const char *detail = pawl_value_string(pawl_value_get(pawl_value_get(v, "value"), "detail")), *path = own_path(l, ev, v);
 
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
-        if (strcmp(tasks[i].name, ev->name) == 0 && (*ev->path == '\0' || !words_own(ev->path))) {
-            l->path = ev->path;
+        if (strcmp(tasks[i].name, ev->name) == 0 && path != NULL) {
+            l->path = path;
             tasks[i].fn(l, v);
-            say(l, ev->seq, ev->time_ms, ev->name, ev->path);
+            say(l, ev->seq, ev->time_ms, ev->name, path);
             if (detail != NULL && strcmp(ev->name, "receipt") == 0)
                 say_more(l, detail);
         }

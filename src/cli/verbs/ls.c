@@ -1,9 +1,11 @@
 /* ls.c - `pawl ls`: the runs of a store, a page at a time.
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call. For a working run the state is read, for the questions of its children. */
+#include "cli/missing_secret.h"
 #include "cli/run_list.h"
 #include "cli/store_place.h"
 #include "cli/verbs.h"
+#include "history/index_check.h"
 
 enum { LIST_LIMIT = 50, LIST_LIMIT_MAX = 1000000, STATUSES = PAWL_REJECTED + 1 };
 enum { RUN_COLUMNS_MAX = 40, MACHINE_COLUMNS_MAX = 24, NOTE_COLUMNS_MAX = 200, LINE_BYTES = 1024 };
@@ -21,6 +23,11 @@ typedef struct ls_page {
     arena mem;                  /* of one run */
     ls_row *rows;                  /* the table for people */
     size_t rows_cap;
+    /* what the store does not filter by: the runs with an open question of a node, or with a text in it */
+    const char **asking, **saying;
+    size_t nasking, asking_cap, nsaying, saying_cap;
+    pawl_store *store_of;       /* the handle, while a page is read */
+    int64_t until_ms;           /* changed before; 0: any time */
 } ls_page;
 
 /* ---- as JSON, as ids ---------------------------------------------------------------------------- */
@@ -35,6 +42,12 @@ static const pawl_value *with_int(arena *a, const pawl_value *v, const char *key
     return n == 0 ? v : value_with(a, v, key, value_int(a, n));
 }
 
+/* It works, and nothing would wake it: perhaps a secret is missing. */
+static bool idles(const pawl_head *h)
+{
+    return h->status == PAWL_WORKING && !h->over && h->waits == 0;
+}
+
 static void json_run(ls_page *p, const pawl_head *h)
 {
     arena *a = &p->mem;
@@ -46,6 +59,8 @@ static void json_run(ls_page *p, const pawl_head *h)
     v = with_text(a, v, "context", h->context);
     v = with_text(a, v, "parent", h->parent);
     v = with_text(a, v, "parked", h->parked);
+    if (idles(h) && h->lease_ms <= p->now_ms && h->wake_ms == 0)
+        v = with_text(a, v, "waits_for", missing_secret_of(a, p->store_of, h->run));
     v = with_int(a, v, "mail", h->mail);
     v = with_int(a, v, "wake_ms", h->wake_ms);
     if (h->lease_ms > p->now_ms) {
@@ -112,6 +127,8 @@ static const char *note_of(ls_page *p, const pawl_head *h)
         buf_fmt(&b, h->wake_ms > p->now_ms ? "timer in %s" : "timer is due", ago);
     } else if (h->mail > 0) {
         buf_fmt(&b, h->mail == 1 ? "%u delivery waits for it" : "%u deliveries wait for it", (unsigned)h->mail);
+    } else if (idles(h) && (text = missing_secret_of(a, p->store_of, h->run)) != NULL) {
+        buf_text(&b, text);
     }
     text = b.failed ? NULL : arena_strdup(a, b.size == 0 ? "" : b.data, b.size);
     buf_free(&b);
@@ -210,12 +227,85 @@ static bool table_out(ls_page *p)
     return put;
 }
 
+/* ---- filters that the store does not have --------------------------------------------------------------- */
+
+/* Whether `text` holds `part`, in large letters or small ones. */
+static bool holds(const char *text, size_t size, const char *part)
+{
+    const size_t n = strlen(part);
+
+    for (size_t i = 0; text != NULL && i + n <= size; i++) {
+        size_t k = 0;
+
+        while (k < n && (text[i + k] | (text[i + k] >= 'A' && text[i + k] <= 'Z' ? 0x20 : 0)) == (part[k] | (part[k] >= 'A' && part[k] <= 'Z' ? 0x20 : 0)))
+            k++;
+        if (k == n)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the wait RUN~LIFE/SUPERSTEP.TASK.VISIT.N is one of this node. */
+static bool of_node(const char *id, const char *node)
+{
+    const char *at = strchr(id, '/'), *end = id + strlen(id);
+
+    at = at != NULL ? strchr(at, '.') : NULL;
+    for (int i = 0; i < 2 && at != NULL; i++)
+        do
+            end--;
+        while (end > at && *end != '.');
+    if (at == NULL)
+        return false;
+    for (const char *slash = ++at; slash < end; slash++)        /* of a subgraph: its own node */
+        at = *slash == '/' ? slash + 1 : at;
+    return (size_t)(end - at) >= strlen(node) && strncmp(at, node, strlen(node)) == 0 &&
+           (at + strlen(node) == end || at[strlen(node)] == ':');
+}
+
+static bool see_wait(void *ctx, const char *run, const pawl_waiting *w)
+{
+    ls_page *p = ctx;
+    const char *node = cli_given(p->c, "node"), *text = cli_given(p->c, "text");
+
+    if (w->answered)
+        return true;
+    if (node != NULL && of_node(w->id, node) && arena_room(&p->c->mem, (void **)&p->asking, &p->asking_cap, p->nasking, sizeof *p->asking))
+        p->asking[p->nasking++] = arena_text(&p->c->mem, run);
+    if (text != NULL && holds(w->spec.data, w->spec.size, text) &&
+        arena_room(&p->c->mem, (void **)&p->saying, &p->saying_cap, p->nsaying, sizeof *p->saying))
+        p->saying[p->nsaying++] = arena_text(&p->c->mem, run);
+    return !p->c->mem.failed;
+}
+
+static bool among(const char *const *runs, size_t n, const char *run)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < n && !found; i++)
+        found = strcmp(runs[i], run) == 0;
+    return found;
+}
+
+static bool passes(const ls_page *p, const pawl_head *h)
+{
+    const char *text = cli_given(p->c, "text"), *const in[] = { h->run, h->machine, h->context, h->parked, h->parent };
+    bool found = text == NULL || among(p->saying, p->nsaying, h->run);
+
+    for (size_t i = 0; i < sizeof in / sizeof *in && !found; i++)
+        found = in[i] != NULL && holds(in[i], strlen(in[i]), text);
+    return found && (p->until_ms == 0 || h->changed_ms <= p->until_ms) &&
+           (cli_given(p->c, "node") == NULL || among(p->asking, p->nasking, h->run));
+}
+
 /* ---- the verb ---------------------------------------------------------------------------------------- */
 
 static bool see(void *ctx, const pawl_head *h)
 {
     ls_page *p = ctx;
 
+    if (!passes(p, h))
+        return true;
     if (p->n == p->limit) {
         p->more = true;
         return false;
@@ -254,9 +344,14 @@ static bool status_of(const cli_call *c, int *status)
 
 static bool filter_of(const cli_call *c, pawl_filter *f, uint64_t *limit, int64_t *since_ms)
 {
-    const char *since = cli_given(c, "since");
+    const char *since = cli_given(c, "since"), *until = cli_given(c, "until");
+    int64_t ms;
 
     *since_ms = 0;
+    if (until != NULL && !cli_duration(until, &ms)) {
+        cli_usage(c, "--until %s: not a time such as 90s, 10m, 2h or 7d", until);
+        return false;
+    }
     if (since != NULL && !cli_duration(since, since_ms)) {
         cli_usage(c, "--since %s: not a time such as 90s, 10m, 2h or 7d", since);
         return false;
@@ -290,10 +385,17 @@ static bool page_out(ls_page *p)
 /* Fills the page from a store. */
 static pawl_code page_list(ls_page *p, pawl_store *s, pawl_filter *f, int64_t since_ms, pawl_err *err)
 {
+    const bool own = cli_given(p->c, "node") != NULL || cli_given(p->c, "text") != NULL;
+    int64_t until_ms = 0;
     pawl_code rc;
 
     p->now_ms = s->verbs->now(s);
-    f->limit = p->limit + 1;
+    p->store_of = s;
+    f->limit = own || cli_given(p->c, "until") != NULL ? SIZE_MAX / 2 : p->limit + 1;
+    if (cli_given(p->c, "until") != NULL && cli_duration(cli_given(p->c, "until"), &until_ms))
+        p->until_ms = p->now_ms - until_ms;
+    if (own && (rc = waits_checked(s, NULL, see_wait, p, err)) != PAWL_OK)
+        return rc;
     f->changed_since_ms = cli_given(p->c, "since") == NULL ? 0 : p->now_ms - since_ms;
     rc = runs_listed(s, f, cli_given(p->c, "ids") != NULL, see, p, err);
     return rc == PAWL_OK && p->out.failed ? fail(err, PAWL_NOMEM, "no memory for the list") : rc;
@@ -426,9 +528,12 @@ static const cli_option options[] = {
     { "machine", "NAME", "only runs of this machine" },
     { "context", "NAME", "only runs of this context" },
     { "label", "LABEL", "only runs that were begun with this label" },
+    { "node", "NODE", "only runs in which this node asks or waits" },
+    { "text", "TEXT", "only runs with this text in their id, machine, context or open questions, in large letters or small ones" },
     { "waiting", NULL, "only runs with an open question" },
     { "parked", NULL, "only parked runs: no worker can drive them; with the reason" },
     { "since", "DURATION", "only runs that changed within this time: 90s, 10m, 2h, 7d" },
+    { "until", "DURATION", "only runs that did not change within this time" },
     { "limit", "N", "runs of a page; 50" },
     { "before", "NO", "the page after the one that ended with this number" },
     { "all", NULL, "the runs of every project, from all stores of yours in the usual place" },
@@ -448,9 +553,10 @@ const cli_verb verb_ls = {
              "\n"
              "--json: {\"before\",\"runs\":[{\"changed_ms\",\"context\",\"created_ms\",\"id\",\"lease_ms\",\n"
              "\"machine\",\"mail\",\"no\",\"over\",\"owner\",\"parent\",\"parked\",\"seq\",\"status\",\"waits\",\n"
-             "\"wake_ms\"}],\"store\"}. `before` is present if there are more runs: the value for\n"
-             "--before. Times are milliseconds since 1970; context, lease_ms, mail, owner,\n"
-             "parent, parked and wake_ms are omitted if they have no value. With --all:\n"
+             "\"waits_for\",\"wake_ms\"}],\"store\"}. `before` is present if there are more runs:\n"
+             "the value for --before. Times are milliseconds since 1970; context, lease_ms,\n"
+             "mail, owner, parent, parked, waits_for (a missing secret) and wake_ms are\n"
+             "omitted if they have no value. With --all:\n"
              "{\"projects\":[{...,\"project\"}]}, the same for each store; one that cannot be read\n"
              "is named on stderr, and the exit code is 5.",
     .example = "pawl ls --waiting               # who is asked something\n"

@@ -6,6 +6,7 @@
 #include "cli/verbs.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { SWEEP_RUNS = 1000, PAGE_RUNS = 256 };
 
@@ -106,6 +107,25 @@ static pawl_code journal_from(pawl_store *s, const char *run, uint64_t fence, ui
     return rc;
 }
 
+/* History that is erased does not come back: a person says yes, here or by --yes. */
+static bool sure(const cli_call *c, const char *run, uint64_t seq, pawl_err *err)
+{
+    char line[16] = "";
+
+    if (cli_given(c, "yes") != NULL)
+        return true;
+    if (!c->err_tty || !isatty(STDIN_FILENO)) {
+        fail(err, PAWL_INVALID, "%.128s: its journal before entry %llu would be erased for good: add --yes", run, (unsigned long long)seq);
+        return false;
+    }
+    fprintf(stderr, "Erase the journal of %s before entry %llu? No log, fork or replay reaches back behind it then. [y]es, [n]o: ", run,
+            (unsigned long long)seq);
+    if (fgets(line, sizeof line, stdin) != NULL && (*line == 'y' || *line == 'Y'))
+        return true;
+    fail(err, PAWL_INVALID, "%.128s: nothing is erased", run);
+    return false;
+}
+
 static pawl_code one_journal(pruning *p, const char *given, uint64_t seq, pawl_err *err)
 {
     char run[RUN_ID_BYTES];
@@ -117,6 +137,10 @@ static pawl_code one_journal(pruning *p, const char *given, uint64_t seq, pawl_e
         return rc;
     fence = head.fence;
     seq = seq == 0 ? head.seq : seq;
+    if (!sure(p->c, run, seq, err)) {
+        hold_drop(p->s, run, fence);
+        return PAWL_INVALID;
+    }
     rc = seq == 0 ? fail(err, PAWL_INVALID, "%.128s has no entry yet: there is nothing to prune", run) : anchor_pruned(p->anchor, p->s, run, err);
     if (rc == PAWL_OK)
         rc = journal_from(p->s, run, fence, seq, err);
@@ -214,6 +238,7 @@ static const cli_option options[] = {
     { "older-than", "DURATION", "also finished runs that did not change within this time: 12h, 30d" },
     { "dry-run", NULL, "with --older-than: only list the runs that would be removed" },
     { "anchor", "FILE", "say in FILE, or to a command ('|CMD'), what is removed; else PAWL_ANCHOR" },
+    { "yes", NULL, "of RUN: erase without a question; needed without a terminal" },
     { "no-vacuum", NULL, "do not shrink the file; the space is reused" },
     { "json", NULL, "one JSON object" },
     { NULL, NULL, NULL },
@@ -226,10 +251,11 @@ const cli_verb verb_prune = {
              "--older-than all finished runs of that age, whatever their retention says,\n"
              "except children of other runs. With RUN: removes the journal before an entry.\n"
              "The run continues normally; log, fork and replay reach back to that entry only.\n"
+             "On a terminal it asks first; without one it needs --yes.\n"
              "A run that a process holds is kept.\n"
              "\n"
              "--json: {\"bytes_after\",\"bytes_before\",\"kept\",\"removed\"}: sizes of the file, the\n"
              "number of runs that were kept because a process holds them, and the number of\n"
              "removed runs.",
-    .example = "pawl prune --older-than 30d --dry-run\npawl prune --older-than 30d\npawl prune survey-7k2m",
+    .example = "pawl prune --older-than 30d --dry-run\npawl prune --older-than 30d\npawl prune survey-7k2m --yes",
 };

@@ -1,6 +1,7 @@
 /* resume.c - `pawl resume`: continues a run from its last entry, in this process.
  *
  * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
+#include "cli/missing_secret.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 
@@ -85,6 +86,8 @@ static void say_kept(session *s, pawl_state *st)
         if (pawl_state_command(st, i, step, &cmd, NULL, NULL) != PAWL_OK || (one = made_find(&m, cmd.id)) == NULL || !one->work)
             continue;
         kept--;
+        if (missing_secret_at(&s->mem, st, step, i) != NULL)    /* it never began */
+            continue;
         unknown += is_unknown(&cmd, attempts_of(&m, one));
         programs += attempts_of(&m, one) > cmd.cleared && is_program(&cmd);
         again += attempts_of(&m, one) > cmd.cleared && !is_unknown(&cmd, attempts_of(&m, one));

@@ -68,9 +68,10 @@ static const cli_option options[] = {
 
 const cli_verb verb_send = {
     .name = "send", .form = "RUN [TEXT]", .what = "send input or a signal to a run", .options = options, .least = 1, .most = 2, .store = true,
-    .acts = true, .run = send_run,
+    .answers = true, .acts = true, .run = send_run,
     .about = "An agent receives TEXT unchanged and starts a turn with it; during a turn it is\n"
              "queued. A graph that takes turns (`turns:`) receives JSON, an object of\n"
-             "channels. With --signal, nodes that `wait: {signal: NAME}` receive the value.",
+             "channels. With --signal, nodes that `wait: {signal: NAME}` receive the value.\n"
+             "When an agent has answered, the exit code is 0.",
     .example = "pawl send helper-7k2m 'and now the tests'\npawl send talk-5m2x '{\"question\":\"and then?\"}'\npawl send nightly-8w2c --signal go",
 };

@@ -1,8 +1,11 @@
 /* show.c - `pawl show`: the record of a run, its graph with its position, its state, its waits.
  *
  * Called by main.c on the main thread. Owns its session, which it frees; it drives no run. */
+#include "cli/failed_tasks.h"
+#include "cli/missing_secret.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
+#include "kernel/state.h"
 
 static void put_row(buf *b, const char *name, const char *text)
 {
@@ -18,7 +21,7 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
     pawl_step *step = pawl_engine_step(s->engine);
     pawl_run_info info = {0};
     pawl_agent_view view;
-    char when[32], text[160];
+    char when[32], text[160], hex[HASH_HEX + 1];
     const pawl_value *reason = pawl_state_reason(st);
     const char *mode = pawl_value_string(pawl_state_get(st, "@mode"));
 
@@ -38,6 +41,9 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
         put_row(b, "error", view.message);
     }
     put_row(b, "why", pawl_value_string(pawl_value_get(reason, "text")));
+    put_row(b, "waits for", missing_secret(&s->mem, st));
+    if (pawl_state_status(st) == PAWL_FAILED)
+        failed_tasks_say(b, failed_tasks(&s->mem, st), "           ");
     put_row(b, "machine", pawl_state_machine(st, NULL));
     put_row(b, "file", s->path);
     put_row(b, "mode", mode != NULL && strcmp(mode, "default") != 0 ? mode : NULL);
@@ -52,6 +58,8 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
     snprintf(text, sizeof text, "%llu %s, %llu %s", (unsigned long long)pawl_state_seq(st), pawl_state_seq(st) == 1 ? "entry" : "entries",
              (unsigned long long)pawl_state_steps(st), pawl_state_steps(st) == 1 ? "superstep" : "supersteps");
     put_row(b, "journal", text);
+    hash_hex(&st->head, hex);
+    put_row(b, "head", hex);
     if (head->owner != NULL)
         put_row(b, "held by", head->owner);
     put_row(b, "store", cli_store_name(s->c));
@@ -129,15 +137,22 @@ static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *he
     const char *json = pawl_state_json(st, step, &err);
     const pawl_value *state = json != NULL ? value_parse(mem, json, strlen(json), "state", &err) : NULL, *v;
     const pawl_value *tasks = value_pack(mem, NULL, "[]");
-    const char *task, *at;
+    const char *name, *at, *why;
+    char hex[HASH_HEX + 1];
 
-    for (size_t i = 0; (task = pawl_state_task(st, i, &at)) != NULL; i++)
-        tasks = value_push(mem, tasks, value_pack(mem, NULL, "{s:s,s:s}", "at", at, "task", task));
+    for (size_t i = 0; (name = pawl_state_task(st, i, &at)) != NULL; i++)
+        tasks = value_push(mem, tasks, value_pack(mem, NULL, "{s:s,s:s}", "at", at, "task", name));
     v = value_pack(mem, NULL, "{s:i,s:i,s:s,s:s,s:u,s:v,s:s,s:u,s:v,s:v}", "changed_ms", head->changed_ms, "created_ms", head->created_ms, "machine",
                    pawl_state_machine(st, NULL), "run", s->run, "seq", pawl_state_seq(st), "state", state, "status",
                    pawl_status_name(asks_status(all, pawl_state_status(st))), "steps", pawl_state_steps(st), "tasks", tasks, "waits", asks_json(mem, all));
     if (pawl_state_reason(st) != NULL)
         v = value_with(mem, v, "reason", pawl_state_reason(st));
+    hash_hex(&st->head, hex);
+    v = value_with(mem, v, "head", value_string(mem, hex, strlen(hex)));
+    if ((why = missing_secret(mem, st)) != NULL)
+        v = value_with(mem, v, "waits_for", value_string(mem, why, strlen(why)));
+    if (pawl_state_status(st) == PAWL_FAILED && pawl_value_size(failed_tasks(mem, st)) > 0)
+        v = value_with(mem, v, "failed", failed_tasks(mem, st));
     if (head->parked != NULL)
         v = value_with(mem, v, "parked", value_string(mem, head->parked, strlen(head->parked)));
     return v;

@@ -1,0 +1,13 @@
+/* failed_tasks.h - the failed tasks of a run: which node, for which element of a fan-out, and why. */
+#ifndef CLI_FAILED_TASKS_H
+#define CLI_FAILED_TASKS_H
+
+#include "json/json.h"
+#include "pawl/kernel.h"
+
+/* [{"code","element"?,"node","task","text"}], those of subgraphs too; `element` is what a fan-out sent, {NAME: VALUE}. At most 100. */
+const pawl_value *failed_tasks(arena *mem, const pawl_state *st);
+/* A line for each task of a fan-out: "count notes/empty.txt: grep: ended with status 1". */
+void failed_tasks_say(buf *out, const pawl_value *failed, const char *indent);
+
+#endif
