@@ -596,6 +596,91 @@ PAWL_TEST(test_K11_each_byte_of_each_table_is_found_or_means_nothing)
     unmake();
 }
 
+/* A row of another run, or of an older state, in the place of one. */
+typedef struct forgery { const char *what, *text; bool means_nothing; } forgery;
+
+#define NO(id) "(SELECT no FROM runs WHERE id='" id "')"
+#define KID(of) "(SELECT no FROM runs WHERE parent LIKE '" of "~%')"
+#define OF(x) "WHERE run=" NO(x)
+#define SWAP(table, column, x, y)                                                                                                                    \
+    "CREATE TEMP TABLE held AS SELECT run," column " AS one FROM " table ";UPDATE " table " SET " column "=(SELECT one FROM held " OF(y) ") " OF(x)     \
+    ";UPDATE " table " SET " column "=(SELECT one FROM held " OF(x) ") " OF(y)
+
+/* What was taken from the mailbox is remembered so that it counts once when it is sent again; what it led to stands in the journal. */
+static const forgery forgeries[] = {
+    { "a start that was taken is another run's", "UPDATE deliveries SET run=" KID("b1") ",id='x' WHERE run=" KID("b"), true },
+    { "an answer that was taken is another run's", "UPDATE deliveries SET run=" NO("c1") " " OF("c"), true },
+    { "an answer that was taken is another wait's", "UPDATE deliveries SET name=(SELECT id FROM waits " OF("c1") ") " OF("c"), true },
+    { "an answer that was taken is another person's", "UPDATE deliveries SET by='eve' " OF("c"), true },
+    { "an answer that was taken is another value", "UPDATE deliveries SET value=CAST('\"no\"' AS BLOB) " OF("c"), true },
+    { "a wait has the slot of another", "UPDATE waits SET spec=(SELECT spec FROM waits " OF("c1") ") " OF("a") " AND over=0", false },
+    { "a wait asks something else", "UPDATE waits SET spec=CAST(replace(CAST(spec AS TEXT),'Rake','Burn') AS BLOB) " OF("a") " AND over=0", false },
+    { "a wait is another run's", "UPDATE waits SET run=" NO("c1") " " OF("a") " AND over=0", false },
+    { "two waits change their places", "UPDATE waits SET over=1-over " OF("a"), false },
+    { "records of an open superstep are another run's",
+      "UPDATE entries SET run=" NO("c1") ",prev=(SELECT max(lsn) FROM entries " OF("c1") ") " OF("a") " AND seq IS NULL", false },
+    { "a record is another task's", "UPDATE entries SET body=CAST(replace(CAST(body AS TEXT),'ask:1','ask:0') AS BLOB) WHERE lsn=(SELECT max(lsn) FROM entries "
+      OF("a") ")", false },
+    { "a record is an older one", "UPDATE entries SET body=(SELECT e.body FROM entries e WHERE e.run=" NO("a") " AND e.seq IS NULL ORDER BY e.lsn LIMIT 1) WHERE lsn="
+      "(SELECT max(lsn) FROM entries " OF("a") ")", false },
+    { "records are gone", "DELETE FROM entries " OF("a") " AND seq IS NULL", false },
+    { "a head is older than its journal", "UPDATE heads SET seq=seq-1 WHERE no=" NO("a"), false },
+    { "a head has the status and the waits of another", "UPDATE heads SET status=1,waits=0,work=1 WHERE no=" NO("c1"), false },
+    { "a snapshot is another run's", SWAP("snapshots", "body", "c", "c1"), false },
+    { "a snapshot and its digest are another run's", SWAP("snapshots", "body", "c", "c1") ";DROP TABLE held;" SWAP("snapshots", "digest", "c", "c1"), false },
+    { "a base is another run's", "UPDATE runs SET base=(SELECT base FROM runs WHERE id='a1') WHERE id='a'", false },
+    { "a journal is another run's", "UPDATE entries SET run=-1 " OF("c") ";UPDATE entries SET run=" NO("c") " " OF("c1") ";UPDATE entries SET run=" NO("c1")
+      " WHERE run=-1", false },
+    { "an entry is another run's", "UPDATE entries SET body=(SELECT e.body FROM entries e WHERE e.run=" NO("c1") " AND e.seq=1) " OF("c") " AND seq=1", false },
+    { "a child has another parent", "UPDATE runs SET parent=(SELECT r.parent FROM runs r WHERE r.no=" KID("b1") ") WHERE no=" KID("b"), false },
+};
+
+/* An answer that comes by the mailbox, and is taken. */
+static void answered_by_mail(void)
+{
+    pawl_engine *e = engine_on(store_open());
+    pawl_store *s = pawl_engine_store(e);
+    pawl_delivery d = { .id = "d9", .kind = PAWL_DELIVER_ANSWER, .value = { "\"yes\"", 5 }, .by = "ada" };
+    one_wait w = { "" };
+    pawl_err err = { PAWL_OK, "" };
+
+    CHECK_INT(s->verbs->waits(s, "c", last_wait, &w, &err), PAWL_OK);
+    d.name = w.id;
+    CHECK_INT(s->verbs->deliver(s, "c", &d, &err), PAWL_OK);
+    CHECK_INT(pawl_run(e, "c", NULL, &err), PAWL_HALTED);
+    pawl_engine_free(e);
+    s = store_open();
+    CHECK_INT(verified(s), PAWL_OK);
+    shown(s, &right);
+    pawl_store_free(s);
+    resume(&right_end);
+    buf_reset(&right_acts);
+    buf_put(&right_acts, acts.data, acts.size);
+}
+
+/* Whole rows, and not a bit of one. */
+PAWL_TEST(test_K11_rows_of_another_run_or_time_are_found_and_never_acted_on)
+{
+    for (size_t i = 0; i < sizeof forgeries / sizeof *forgeries; i++) {
+        const forgery *f = &forgeries[i];
+        const change c = { f->what, "row", 0 };
+        int before;
+
+        make(2);
+        answered_by_mail();
+        before = sqlite3_total_changes(db);
+        sql(f->text);
+        if (sqlite3_total_changes(db) == before)
+            CHECK_FAIL("%s: nothing was changed", f->what);
+        look(&c);
+        if ((found == 0) != f->means_nothing || missed > 0)
+            CHECK_FAIL("%s: %s", f->what, missed > 0 ? "it is acted on" : found == 0 ? "verify finds nothing" : "it means nothing, and is found");
+        found = tried;
+        same = 0;
+        unmake();
+    }
+}
+
 /* The parent was driven without end, since each look took such a child for one that nobody had tried. */
 PAWL_TEST(test_K5_K11_a_child_that_cannot_be_loaded_holds_up_nobody)
 {
