@@ -311,15 +311,17 @@ PAWL_TEST(test_K4_a_secret_that_comes_back_is_taken_out_of_the_reply)
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         pawl_engine *e = engine_by_the_hour(pawl_flow_linear("m", 1, channels, 1, calls_with_key, NULL, 0, NULL, &err));
         pawl_bytes journal;
+        char text[4096];
 
         echo = said[i];
         CHECK_INT(pawl_engine_effect(e, "do", echoes, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
         CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
         journal = pawl_store_journal(pawl_engine_store(e), "r", NULL);
-        CHECK(journal.data != NULL && memchr(journal.data, '*', journal.size) != NULL);
+        CHECK(journal.data != NULL && journal.size < sizeof text && memchr(journal.data, '*', journal.size) != NULL);
+        snprintf(text, sizeof text, "%.*s", (int)journal.size, journal.data);
         for (size_t k = 0; k < sizeof hidden / sizeof *hidden; k++)
-            if (strstr(journal.data, hidden[k]) != NULL)
-                CHECK_FAIL("%s: %s", said[i], journal.data);
+            if (strstr(text, hidden[k]) != NULL)
+                CHECK_FAIL("%s: %s", said[i], text);
         free((void *)(uintptr_t)journal.data);
         pawl_engine_free(e);
     }
