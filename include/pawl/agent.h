@@ -97,6 +97,8 @@ typedef struct pawl_agent_view {
 /* The display state of a run; its texts are valid until the state changes. A run that has not begun is PAWL_SHOWN_NOTHING, a failed run is
  * PAWL_SHOWN_ERROR, every other run that has ended is PAWL_SHOWN_DONE. PAWL_INVALID: the run is not an agent's. */
 PAWL_API pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err);
+/* Whether it is an agent that only waits for the next message, however its last turn ended. */
+PAWL_API bool pawl_agent_idle(pawl_state *st);
 /* The tool calls of the current answer, in order: the stage of number `index` ("settling", "running", ...), and in *said (may be NULL) the call as the
  * model made it, {"id","input","name"} and more. Both are valid as long as the state. NULL: there are no more. */
 PAWL_API const char *pawl_agent_call(pawl_state *st, size_t index, const pawl_value **said);

@@ -218,3 +218,11 @@ pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err)
         out->request_id = id;
     return PAWL_OK;
 }
+
+bool pawl_agent_idle(pawl_state *st)
+{
+    pawl_agent_view v;
+
+    return st != NULL && pawl_state_status(st) == PAWL_INPUT_REQUIRED && pawl_state_waits(st) == 1 && pawl_agent_look(st, &v, NULL) == PAWL_OK &&
+           (v.state == PAWL_SHOWN_IDLE || v.state == PAWL_SHOWN_DONE || v.state == PAWL_SHOWN_ERROR);
+}

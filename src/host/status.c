@@ -84,6 +84,7 @@ static pawl_code unknown_copy(pawl_state *st, pawl_handle_view *v, arena *mem, p
 static pawl_code state_copy(pawl_state *st, pawl_handle_view *v, arena *mem, pawl_err *err)
 {
     pawl_agent_view a;
+    const char *end;
     pawl_code rc;
 
     v->status = pawl_state_status(st);
@@ -91,7 +92,10 @@ static pawl_code state_copy(pawl_state *st, pawl_handle_view *v, arena *mem, paw
     v->time_ms = pawl_state_time_ms(st);
     if ((rc = pawl_agent_look(st, &a, err)) != PAWL_OK)
         return rc;
-    v->state = a.state;
+    end = pawl_value_string(pawl_value_get(pawl_state_get(st, "@agent"), "end"));
+    /* in its journal a turn that was interrupted ends in `done`, and the agent goes on with the next message */
+    v->state = a.state == PAWL_SHOWN_DONE && end != NULL && strcmp(end, "interrupt") == 0 && pawl_agent_idle(st) ? PAWL_SHOWN_IDLE : a.state;
+    a.state = v->state;
     v->badge = pawl_shown_badge(a.state);
     v->tool_name = arena_text(mem, a.tool_name);
     v->tool_use_id = arena_text(mem, a.tool_use_id);

@@ -185,7 +185,7 @@ PAWL_TEST(test_A4_an_interrupt_at_the_top_ends_what_is_asked_below)
     one_is_shown(a, "r.sub-s1.sub-s1", "c7");
     l = asked_of(a);
     said(pawl_handle_interrupt(a, &err), &err);
-    CHECK_STR(rests(a), "done");
+    CHECK_STR(rests(a), "idle");
     CHECK_INT(asked_of(a).n, 0);
     CHECK_INT(pawl_handle_permit(a, l.ids[0], true, NULL, NULL, NULL), PAWL_CONFLICT);
     pawl_host_drain(g.h);

@@ -338,7 +338,7 @@ PAWL_TEST(test_A4_a_child_is_interrupted_with_its_parent)
     said(pawl_handle_interrupt(a, &err), &err);
     CHECK_STR(rests(child), "over");
     CHECK(pawl_handle_is_done(child));
-    CHECK_STR(rests(a), "done");
+    CHECK_STR(rests(a), "idle");
     shown_are(a, "idle processing waiting_for_sub_agent processing done");
     pawl_host_drain(g.h);
     talk_is(&g, "r.sub-s1", "user=hang\nassistant=half an answer\nuser=User interrupted this message\n");

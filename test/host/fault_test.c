@@ -45,8 +45,8 @@ PAWL_TEST(test_S1_every_state_is_entered_and_left_and_durable)
     b = spawned(&g, "b", "{\"input\":\"hang\"}");
     stage_waits(&g, &g.speaking, 1);
     is_told(b, pawl_handle_interrupt);
-    CHECK_STR(rests(b), "done");
-    CHECK(pawl_handle_is_done(b));
+    CHECK_STR(rests(b), "idle");
+    CHECK(!pawl_handle_is_done(b));
     shown_are(a, "idle processing executing_tool processing idle processing waiting_for_permission executing_tool processing idle "
                  "processing waiting_for_sub_agent processing idle processing error processing idle");
     pawl_handle_free(b);
@@ -87,7 +87,7 @@ static void asked_and_interrupted(const char *script, const char *wait)
     a = spawned(&g, "r", input);
     CHECK(strncmp(rests(a), "waiting_for_", 12) == 0);
     is_told(a, pawl_handle_interrupt);
-    CHECK_STR(rests(a), "done");
+    CHECK_STR(rests(a), "idle");
     CHECK_INT(pawl_handle_answer(a, wait, "true", NULL), PAWL_INVALID);         /* nobody waits for it under that name */
     pawl_host_drain(g.h);
     CHECK_STR(g.log, "");       /* nothing was used, nor was the second asked */
@@ -173,9 +173,9 @@ PAWL_TEST(test_S6_an_interrupt_of_one_that_rests_does_nothing)
     sends(a, "hang");
     stage_waits(&g, &g.speaking, 1);
     is_told(a, pawl_handle_interrupt);
-    CHECK_STR(rests(a), "done");
+    CHECK_STR(rests(a), "idle");
     is_told(a, pawl_handle_interrupt);
-    CHECK_STR(rests(a), "done");
+    CHECK_STR(rests(a), "idle");
     pawl_host_drain(g.h);
     talk_is(&g, "r", "user=fail denied\nuser=say one\nassistant=one\nuser=hang\nassistant=half an answer\nuser=User interrupted this message\n");
     shown_are(a, "idle processing error processing idle processing done");

@@ -5,7 +5,9 @@
 #include "cli/run_list.h"
 #include "cli/store_place.h"
 #include "cli/verbs.h"
+#include "history/current_state.h"
 #include "history/index_check.h"
+#include "pawl/agent.h"
 
 enum { LIST_LIMIT = 50, LIST_LIMIT_MAX = 1000000, STATUSES = PAWL_REJECTED + 1 };
 enum { RUN_COLUMNS_MAX = 40, MACHINE_COLUMNS_MAX = 24, NOTE_COLUMNS_MAX = 200, LINE_BYTES = 1024 };
@@ -48,6 +50,21 @@ static bool idles(const pawl_head *h)
     return h->status == PAWL_WORKING && !h->over && h->waits == 0;
 }
 
+/* An agent that waits for the next message asks for nothing. The head does not say what a run waits for, so its state is read. */
+static bool is_idle(ls_page *p, const pawl_head *h)
+{
+    current_state now;
+    pawl_err err = {0};
+    bool is = false;
+
+    if ((pawl_status)h->status != PAWL_INPUT_REQUIRED || h->waits != 1 || h->parked != NULL)
+        return false;
+    if (current_state_load(&now, p->store_of, h->run, &err) == PAWL_OK)
+        is = pawl_agent_idle(now.st);
+    current_state_free(&now);
+    return is;
+}
+
 static void json_run(ls_page *p, const pawl_head *h)
 {
     arena *a = &p->mem;
@@ -55,6 +72,8 @@ static void json_run(ls_page *p, const pawl_head *h)
                                      h->created_ms, "id", h->run, "no", h->no, "over", (int)h->over, "seq", h->seq, "status",
                                      pawl_status_name((pawl_status)h->status), "waits", (uint64_t)h->waits);
 
+    if (is_idle(p, h))
+        v = value_with(a, v, "idle", value_bool(a, true));
     v = with_text(a, v, "machine", h->machine);
     v = with_text(a, v, "context", h->context);
     v = with_text(a, v, "parent", h->parent);
@@ -145,10 +164,14 @@ static bool row_of(ls_page *p, const pawl_head *h)
         return false;
     r = &p->rows[p->n - 1];
     *r = (ls_row){ .code = h->status, .waits = h->waits > 0 };
-    if (h->waits > 0)
+    if (is_idle(p, h)) {
+        *r = (ls_row){ .code = PAWL_WORKING };
+        snprintf(status, sizeof status, "idle");
+    } else if (h->waits > 0) {
         snprintf(status, sizeof status, "%s, waits: %u", pawl_status_name((pawl_status)h->status), (unsigned)h->waits);
-    else
+    } else {
         snprintf(status, sizeof status, "%s", pawl_status_name((pawl_status)h->status));
+    }
     r->run = arena_text(a, h->run);
     r->status = arena_text(a, status);
     r->machine = h->machine == NULL ? "-" : arena_text(a, h->machine);
@@ -546,17 +569,18 @@ const cli_verb verb_ls = {
     .name = "ls", .form = "", .what = "list runs, newest first", .options = options, .store = true, .run = ls_run,
     .about = "Shows each run with its status, the number of open waits, its machine, when it\n"
              "was started and changed, and why it is parked, who holds it, or when its timer\n"
-             "is due. The cost of a page does not depend on the number of runs. A run that\n"
+             "is due. The cost of a page does not depend on the number of runs. An agent that\n"
+             "waits for its next message is idle: its status is input-required. A run that\n"
              "only waits for children with open questions is input-required, as they are, and\n"
              "their waits are included in its number. To find such runs, --waiting and\n"
              "--status input-required read all waiting runs that are newer than those shown.\n"
              "\n"
-             "--json: {\"before\",\"runs\":[{\"changed_ms\",\"context\",\"created_ms\",\"id\",\"lease_ms\",\n"
-             "\"machine\",\"mail\",\"no\",\"over\",\"owner\",\"parent\",\"parked\",\"seq\",\"status\",\"waits\",\n"
-             "\"waits_for\",\"wake_ms\"}],\"store\"}. `before` is present if there are more runs:\n"
-             "the value for --before. Times are milliseconds since 1970; context, lease_ms,\n"
-             "mail, owner, parent, parked, waits_for (a missing secret) and wake_ms are\n"
-             "omitted if they have no value. With --all:\n"
+             "--json: {\"before\",\"runs\":[{\"changed_ms\",\"context\",\"created_ms\",\"id\",\"idle\",\n"
+             "\"lease_ms\",\"machine\",\"mail\",\"no\",\"over\",\"owner\",\"parent\",\"parked\",\"seq\",\n"
+             "\"status\",\"waits\",\"waits_for\",\"wake_ms\"}],\"store\"}. `before` is present if there\n"
+             "are more runs: the value for --before. Times are milliseconds since 1970;\n"
+             "context, idle, lease_ms, mail, owner, parent, parked, waits_for (a missing\n"
+             "secret) and wake_ms are omitted if they have no value. With --all:\n"
              "{\"projects\":[{...,\"project\"}]}, the same for each store; one that cannot be read\n"
              "is named on stderr, and the exit code is 5.",
     .example = "pawl ls --waiting               # who is asked something\n"

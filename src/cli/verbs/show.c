@@ -28,7 +28,7 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
     if (pawl_state_info(st, step, &info, NULL) != PAWL_OK)
         info = (pawl_run_info){0};
     put_row(b, "run", s->run);
-    snprintf(text, sizeof text, "%s%s%s", pawl_status_name(asks_status(all, pawl_state_status(st))), head->parked != NULL ? ", parked: " : "",
+    snprintf(text, sizeof text, "%s%s%s", pawl_agent_idle(st) ? "idle" : pawl_status_name(asks_status(all, pawl_state_status(st))), head->parked != NULL ? ", parked: " : "",
              head->parked != NULL ? head->parked : "");
     put_row(b, "status", text);
     if (pawl_agent_look(st, &view, NULL) == PAWL_OK && view.state != PAWL_SHOWN_NOTHING) {
@@ -153,6 +153,8 @@ static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *he
         v = value_with(mem, v, "waits_for", value_string(mem, why, strlen(why)));
     if (pawl_state_status(st) == PAWL_FAILED && pawl_value_size(failed_tasks(mem, st)) > 0)
         v = value_with(mem, v, "failed", failed_tasks(mem, st));
+    if (pawl_agent_idle(st))
+        v = value_with(mem, v, "idle", value_bool(mem, true));
     if (head->parked != NULL)
         v = value_with(mem, v, "parked", value_string(mem, head->parked, strlen(head->parked)));
     return v;
