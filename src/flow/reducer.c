@@ -190,7 +190,7 @@ static bool is_under(const char *of, const char *tag) { return of != NULL && str
 
 static bool made_under(pawl_step *s, const item *it, const char *tag)
 {
-    const call c = { .kind = CALL_ASK, .spec = it->spec, .spec_size = it->spec_size };
+    const call c = { .kind = CALL_ASK, .spec = it->spec, .spec_size = (uint32_t)it->spec_size };
     const flow_call *made = it->kind == ITEM_CALL ? (const flow_call *)(const void *)it : NULL;
 
     if (made != NULL)
@@ -288,7 +288,7 @@ static const char *slot_free(pawl_step *s, const char *slot)
         state_each_call(s->st, see_slot, &w);
         w.made = true;
         for (const item *it = s->v->commands; it != NULL && !w.taken; it = it->next) {
-            const call c = { .kind = CALL_ASK, .spec = it->spec, .spec_size = it->spec_size };
+            const call c = { .kind = CALL_ASK, .spec = it->spec, .spec_size = (uint32_t)it->spec_size };
 
             if (it->kind == ITEM_ASK)
                 see_slot(&w, NULL, NULL, "", &c, 0);

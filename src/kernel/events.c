@@ -480,11 +480,9 @@ static pawl_code take_signal(pawl_step *s, pawl_err *err)
 static pawl_code take_naming(pawl_step *s, pawl_err *err)
 {
     const char *digest = pawl_value_string(pawl_value_get(pawl_value_get(s->value, SNAPSHOT_MEMBER), "digest"));
-    char hex[HASH_HEX + 1];
     item *it;
 
-    hash_hex(&s->st->snapshot, hex);
-    if (digest == NULL || strcmp(digest, hex) != 0 || s->ev->name != NULL)
+    if (!snapshot_is_made(s->st, digest) || s->ev->name != NULL)
         return refuse(s, err, "\"" SNAPSHOT_MEMBER "\" names the snapshot that the engine has just made, and is no channel");
     if ((it = step_item(s, ITEM_UPDATE)) == NULL)
         return PAWL_NOMEM;

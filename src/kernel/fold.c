@@ -257,13 +257,15 @@ static pawl_code call_fill(pawl_state *st, task *tk, call *c, const item *it, pa
 {
     pawl_code rc;
 
+    if (it->spec_size > TEXT_BYTES_MAX)
+        return fail(err, PAWL_LIMIT, "%s: a command of %zu bytes is over the limit of %zu (TEXT_BYTES_MAX)", it->task, it->spec_size, TEXT_BYTES_MAX);
     *c = (call){ .kind = it->kind == ITEM_ASK      ? CALL_ASK
                          : it->kind == ITEM_SLEEP  ? CALL_SLEEP
                          : it->kind == ITEM_SPAWN  ? CALL_SPAWN
                          : it->kind == ITEM_REFUSAL ? it->wait
                                                    : CALL_CALL,
                  .wait = it->wait, .superstep = it->superstep, .visit = it->visit, .n = it->n, .time_ms = it->at,
-                 .spec_size = it->spec_size };
+                 .spec_size = (uint32_t)it->spec_size };
     c->spec = st_text(st, it->spec, it->spec_size);
     if (c->spec == NULL)
         return PAWL_NOMEM;

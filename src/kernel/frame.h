@@ -29,12 +29,12 @@ typedef struct call {           /* a command or a wait; its index in task.calls 
     uint8_t kind, at, outcome, wait;
     uint32_t visit, n;          /* set only for a call outside a visit; otherwise implied by the array index */
     bool names_approvers;       /* a wait whose answers are signed (signed.h) */
-    uint32_t after;             /* of `update`: it is late, behind so many pending updates (pending.h); 0: it is merged with its task */
     uint64_t superstep;
     int64_t time_ms;            /* open: when a sleep is due, or when a wait was asked; answered: the time of the answer */
     const char *task;           /* path of a call outside a visit; else NULL */
     const char *spec;           /* canonical text */
-    size_t spec_size;
+    uint32_t spec_size;         /* an entry has TEXT_BYTES_MAX bytes at most */
+    uint32_t after;             /* of `update`: it is late, behind so many pending updates (pending.h); 0: it is merged with its task */
     const void *value;          /* nodes of the receipt or the answer; NULL: null */
     size_t value_bytes;         /* 0: lent by the step */
     const pawl_value *update;   /* update of channels that came with the answer (W7) */

@@ -29,7 +29,7 @@ static bool slot_used(pawl_step *s, const char *slot)
         const char *used;
 
         if (i >= v->task->ncalls && it != NULL) {
-            made = (call){ .kind = it->kind == ITEM_ASK ? CALL_ASK : CALL_CALL, .spec = it->spec, .spec_size = it->spec_size };
+            made = (call){ .kind = it->kind == ITEM_ASK ? CALL_ASK : CALL_CALL, .spec = it->spec, .spec_size = (uint32_t)it->spec_size };
             it = it->next;
         }
         used = c->kind == CALL_ASK && c->spec != NULL ? pawl_value_string(spec_get(s, c, "slot")) : NULL;

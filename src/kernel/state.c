@@ -56,6 +56,7 @@ void pawl_state_free(pawl_state *st)
     txn_begin_drop(st, &t);
     state_drop(st);
     mem_free(&st->alloc, st->spare, SPARE_BYTES);
+    mem_free(&st->alloc, st->snapshot, sizeof *st->snapshot);
     arena_free(&st->fixed);
     pawl_alloc alloc = st->alloc;
     mem_free(&alloc, st, st->bytes);

@@ -60,7 +60,6 @@ struct pawl_state {
     const pawl_value *reason;
     size_t reason_bytes;
     size_t snapshot_bytes;
-    hash snapshot;              /* of the snapshot that this state made last, the only one that it lets be named (K11); zero: none */
     list *pending;              /* updates that arrived in the open superstep; its close merges them */
     list *undo;                 /* notes for compensation: [KEY,ID,{"args","effect","refs"},RECEIPT] */
     struct undo_order *undo_order;      /* of these notes (compensation.c); NULL: not made. No part of the state: follows from `undo` */
@@ -76,6 +75,7 @@ struct pawl_state {
     struct { const call *calls; uint32_t nth, call; } nth_hint;     /* where nth_find() found this command (or wait) last */
     /* from here on fixed by the base, except for an adoption */
     struct txn *t;              /* the open transaction; NULL: none */
+    hash *snapshot;             /* of the snapshot that this state made last, the only one that it lets be named (K11); NULL: none */
     pawl_alloc alloc;
     pawl_loader loader;
     /* Loads list elements from the journal: segment_load() of lazy_list.c, which is a layer above channel.c because it folds. Set when a snapshot

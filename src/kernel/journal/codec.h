@@ -20,7 +20,9 @@ pawl_code snapshot_fits(pawl_bytes lines, pawl_bytes snapshot, pawl_step *s, paw
 static inline bool snapshot_is_name(const item *it) { return it->kind == ITEM_UPDATE && pawl_value_get(it->value, SNAPSHOT_MEMBER) != NULL; }
 static inline bool entry_names_snapshot(const pawl_entry *e) { return e->items != NULL && snapshot_is_name(e->items); }
 void snapshot_naming(buf *out, const pawl_state *st);   /* the value of the update that names the snapshot that was made of `st` just now */
-void snapshot_as_named(pawl_state *st, const pawl_entry *line);     /* before `line` is fed again: the state is as if it had made what `line` names */
+/* Before `line` is fed again: the state is as if it had made the snapshot that `line` names. False: no memory. */
+bool snapshot_as_named(pawl_state *st, const pawl_entry *line);
+bool snapshot_is_made(const pawl_state *st, const char *digest);    /* whether that is the digest of the snapshot that this state made last */
 
 /* Reading. */
 pawl_code entry_parse(pawl_entry *e, pawl_bytes line, pawl_err *err);  /* e->mem is set, the rest zero */

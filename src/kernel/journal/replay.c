@@ -307,7 +307,8 @@ static pawl_code verify_one(checking *k, pawl_bytes line, pawl_err *err)
         k->c->v.folded++;       /* a line that another machine made (F5) */
         return pawl_apply(k->st, e, err);
     }
-    snapshot_as_named(k->st, e);
+    if (!snapshot_as_named(k->st, e))
+        return fail(err, PAWL_NOMEM, "no memory to verify");
     k->fed->early_update = merged_early(source_first(e));
     rc = pawl_feed(k->c->m, k->st, &k->src.ev, k->fed, &why);
     if (rc == PAWL_NOMEM || rc == PAWL_IO)

@@ -537,26 +537,46 @@ pawl_code snapshot_fits(pawl_bytes lines, pawl_bytes snapshot, pawl_step *s, paw
     return PAWL_OK;
 }
 
-void snapshot_naming(buf *out, const pawl_state *st)
+static bool snapshot_note(pawl_state *st, const hash *h)
+{
+    if (st->snapshot == NULL && (st->snapshot = mem_grow(&st->alloc, NULL, 0, sizeof *st->snapshot)) == NULL)
+        return false;
+    *st->snapshot = *h;
+    return true;
+}
+
+bool snapshot_is_made(const pawl_state *st, const char *digest)
 {
     char hex[HASH_HEX + 1];
 
-    hash_hex(&st->snapshot, hex);
+    if (digest == NULL || st->snapshot == NULL)
+        return false;
+    hash_hex(st->snapshot, hex);
+    return strcmp(digest, hex) == 0;
+}
+
+void snapshot_naming(buf *out, const pawl_state *st)
+{
+    char hex[HASH_HEX + 1] = "";
+
+    if (st->snapshot != NULL)
+        hash_hex(st->snapshot, hex);
     buf_fmt(out, "{\"" SNAPSHOT_MEMBER "\":{\"digest\":\"%s\",\"seq\":%llu}}", hex, (unsigned long long)st->seq);
 }
 
-void snapshot_as_named(pawl_state *st, const pawl_entry *line)
+bool snapshot_as_named(pawl_state *st, const pawl_entry *line)
 {
     const char *digest = named_digest(line);
+    hash h;
 
-    if (digest == NULL || !hash_unhex(digest, strlen(digest), &st->snapshot))
-        st->snapshot = (hash){ { 0 } };
+    return digest == NULL || !hash_unhex(digest, strlen(digest), &h) || snapshot_note(st, &h);
 }
 
 pawl_code pawl_state_snapshot(pawl_state *st, pawl_step *s, pawl_bytes *bytes, pawl_err *err)
 {
     char hex[HASH_HEX + 1];
     pawl_code rc = at_entry(st, "a snapshot", err);
+    hash h;
     buf *b;
 
     *bytes = (pawl_bytes){0};
@@ -573,10 +593,10 @@ pawl_code pawl_state_snapshot(pawl_state *st, pawl_step *s, pawl_bytes *bytes, p
     hash_hex(&st->head, hex);
     buf_fmt(b, ",\"format\":%d,\"hash\":\"%s\",\"id\":\"%s\",\"life\":\"%016llx\",\"seq\":%llu}", FORMAT, hex, st->run,
             (unsigned long long)st->life, (unsigned long long)st->seq);
-    if (b->failed)
+    hash_of(b->data, b->size, &h);
+    if (b->failed || !snapshot_note(st, &h))
         return fail(err, PAWL_NOMEM, "%s: no memory for a snapshot", st->run);
     *bytes = (pawl_bytes){ b->data, b->size };
-    hash_of(b->data, b->size, &st->snapshot);
     st->snapshot_bytes = b->size + s->blobs.bytes;
     st->tail_bytes = 0;
     return PAWL_OK;
