@@ -55,7 +55,8 @@ typedef struct cli_verb {
     bool looks;                 /* only reads runs: a machine that differs from the run's is no error */
     int (*run)(cli_call *c);    /* NULL: not in this version, and `later` says what is missing */
     const char *later;
-    void (*refused)(cli_call *c);       /* the words of a call without a verb cannot be read, and c->said why; NULL: stderr is enough */
+    /* The words of a call without a verb cannot be read, and c->said why; NULL: stderr is enough. */
+    void (*refused)(cli_call *c, int n, char **words);
 } cli_verb;
 
 typedef struct cli_section { const char *title; const cli_verb *first; } cli_section;  /* a section ends at the first verb of the next one */

@@ -426,7 +426,7 @@ static int call(const cli_program *p, const cli_verb *v, int n, char **words, bo
         app_options(&c);
         code = v->run(&c);
     } else if (bare && v->refused != NULL) {
-        v->refused(&c);
+        v->refused(&c, n, words);
     }
     arena_free(&c.mem);
     return code;

@@ -175,6 +175,8 @@ static int result_said(chat *k, pawl_state *st)
     if (pawl_state_next(st) == PAWL_HALTED)
         return cli_exit_of(pawl_state_status(st), false);
     (void)agent_failed(k->s, st);
+    if (k->c->bare && k->frames_in)         /* a client reads the result: a denial is no failure */
+        return pawl_value_bool(pawl_value_get(k->result, "is_error")) ? EXIT_FAILED : EXIT_DONE;
     return strcmp(end, "answer") == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 
@@ -237,6 +239,7 @@ static void greets(chat *k)
     if (k->first != NULL)
         chat_write(k, k->first);
     k->told = k->first != NULL;
+    chat_state(k, "running");
 }
 
 static int drive(chat *k, chat_begin *b)
@@ -367,7 +370,7 @@ static bool resume_journaled(pawl_state *st)
 static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
 {
     session *s = k->s;
-    const pawl_value *config = config_given(k, pawl_state_get(st, "@config"), err);
+    const pawl_value *config = config_given(k, pawl_state_get(st, "@config"), err), *system;
     const bool unasked = !k->waits && !k->answers;
     const pawl_value *v = value_pack(&s->mem, NULL, "{}");
     pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
@@ -378,6 +381,10 @@ static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
         return err->code;
     if (config != NULL)
         v = value_with(&s->mem, v, "@config", config);
+    if ((system = chat_system_again(k, pawl_state_get(st, "@system"), err)) != NULL)
+        v = value_with(&s->mem, v, "@system", system);
+    else if (err->code != PAWL_OK)
+        return err->code;
     if (pawl_value_bool(pawl_state_get(st, "@unasked")) != unasked)
         v = value_with(&s->mem, v, "@unasked", value_bool(&s->mem, unasked));
     if (resume_journaled(st))
@@ -470,9 +477,6 @@ static bool conversation_read(cli_call *c)
         cli_usage(c, "--continue or --resume, not both");
     else if (again && c->nargs > 0)
         cli_usage(c, "a conversation continues with the file that it keeps: leave %s out", c->args[0]);
-    else if (again && (cli_given(c, "tools") != NULL || cli_given(c, "append-system-prompt") != NULL || cli_given(c, "system-prompt-file") != NULL ||
-                       (cli_given(c, "system-prompt") != NULL && *cli_given(c, "system-prompt") != '\0')))
-        cli_usage(c, "a conversation keeps its tools and its system prompt: leave --tools, --system-prompt and --append-system-prompt out");
     else if (c->nargs > 0 && (cli_given(c, "tools") != NULL || cli_given(c, "system-prompt") != NULL || cli_given(c, "system-prompt-file") != NULL ||
                               cli_given(c, "append-system-prompt") != NULL))
         cli_usage(c, "%s says its tools and its system prompt: leave --tools, --system-prompt and --append-system-prompt out", c->args[0]);
@@ -576,7 +580,7 @@ static int chat_with(chat *k, const pawl_value *prompt)
     }
     if ((k->s = chat_open(k, again, &code)) == NULL)
         return code;
-    if (chat_given(k, &err) != PAWL_OK)
+    if (chat_given(k, &err) != PAWL_OK || (again != NULL && chat_tools_again(k, &err) != PAWL_OK))
         code = cli_fail(c, err.code, &err);
     else if (again != NULL)
         code = (code = fork_again(k, code)) == EXIT_DONE ? go_on_with(k, prompt) : code;
@@ -586,12 +590,6 @@ static int chat_with(chat *k, const pawl_value *prompt)
         code = begin_new(k, store, prompt);
     session_free(k->s);
     return code;
-}
-
-/* The exit of a call without a verb says whether its last turn failed: a denial is no failure of it. */
-static int exit_of(const chat *k, int code)
-{
-    return k->c->bare && k->frames_in && code == EXIT_FAILED && k->result != NULL && !pawl_value_bool(pawl_value_get(k->result, "is_error")) ? EXIT_DONE : code;
 }
 
 static int chat_call(chat *k)
@@ -608,7 +606,7 @@ static int chat_call(chat *k)
         else if ((!k->frames_in && (prompt = value_string(&k->c->mem, text.data, text.size)) == NULL) || (k->c->bare && k->frames_in && !chat_hello(k)))
             code = cli_fail(k->c, PAWL_NOMEM, &err);
         else
-            code = exit_of(k, chat_with(k, prompt));
+            code = chat_with(k, prompt);
     }
     buf_free(&text);
     return code;
@@ -616,6 +614,7 @@ static int chat_call(chat *k)
 
 static int chat_run(cli_call *c)
 {
+    const char *reads = getenv("CLAUDE_CODE_SDK_READS_SESSION_STATE");
     chat *k;
     int code;
 
@@ -627,11 +626,13 @@ static int chat_run(cli_call *c)
         return cli_fail(c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no memory" });
     k->c = c;
     k->begun_ms = epoch_ms();
+    k->states = c->bare && cli_given(c, "input-format") != NULL && reads != NULL && strcmp(reads, "1") == 0;
     arena_init(&k->mem, NULL, 4096);
     arena_init(&k->scratch, NULL, 16384);
     buf_init(&k->ahead, NULL);
     buf_init(&k->config, NULL);
     pthread_mutex_init(&k->asking, NULL);
+    pthread_mutex_init(&k->writing, NULL);
     code = chat_call(k);
     if (c->bare && code != EXIT_DONE && !k->told && k->format == CHAT_STREAM)
         chat_told(k);

@@ -59,6 +59,9 @@ typedef struct chat {
     buf ahead;                  /* what was read of stdin behind the first frame, or with it */
     const pawl_value *hello;    /* the request `initialize` of the client; NULL: none came first */
     const char *hello_id;       /* of it, until it is answered; NULL: none */
+    bool greeted;               /* the first frame was read, or stdin has ended */
+    bool states;                /* the client asks for chat_state() */
+    const char *state;          /* what was told last; NULL: nothing */
     bool told;                  /* the client knows how the call stands: a frame was written */
 
     /* chat_hooks.c */
@@ -94,6 +97,7 @@ typedef struct chat {
     bool refused;               /* a frame was refused; belongs to the listener's thread until it ends */
     atomic_bool leaves;         /* the listener must end */
     pawl_store *own;            /* the listener's handle */
+    pawl_store *looks;          /* the main thread's, with `states`: the engine's is read by the reader, too */
     uint64_t frames, left;      /* frames read so far; deliveries left for runs */
     buf config;                 /* belongs to the listener's thread: the settings of requests of the run as JSON; empty: those of its file */
     buf later;                  /* belongs to the listener's thread: messages that do not fit the agent's queue yet, each followed by a NUL, from later_at on */
@@ -105,6 +109,9 @@ typedef struct chat {
 /* The session of the agent without a file: the model of --model, and the system prompt and the tools that the call and its client give. NULL: *code. */
 session *chat_session(chat *k, int *code);
 const pawl_value *chat_system(chat *k, pawl_err *err);
+/* A conversation that goes on: its system prompt, if another one is given (else NULL), and whether the tools that are given are its own. */
+const pawl_value *chat_system_again(chat *k, const pawl_value *was, pawl_err *err);
+pawl_code chat_tools_again(chat *k, pawl_err *err);
 /* A model as its agent names it: an SDK for Claude leaves the provider out. */
 const char *chat_model(chat *k, arena *mem, const char *word);
 /* The settings of requests, from `was` (NULL: those of the file of k->s), in `mem`. NULL: see err. Also on the listener's thread. */
@@ -120,8 +127,8 @@ pawl_code chat_hello_check(const chat *k, pawl_err *err);      /* PAWL_INVALID: 
 /* Gives k->s the rules, folders, settings and hooks of the call and of its client: before the run begins or goes on. */
 pawl_code chat_given(chat *k, pawl_err *err);
 const pawl_value *chat_greeting(const chat *k, arena *mem);    /* the answer to `initialize` */
-void chat_refused(cli_call *c);         /* writes a result frame that says why the call did not begin */
-void chat_told(chat *k);                /* the same, or as the answer to `initialize` */
+void chat_told(chat *k);                /* says why the call did not begin: as the answer to `initialize`, or in a result frame */
+void chat_refused(cli_call *c, int n, char **words);   /* the same, of options that cannot be read */
 
 /* ---- chat_hooks.c ----------------------------------------------------------------------------------------- */
 
@@ -156,6 +163,9 @@ const pawl_value *chat_request(const chat *k, arena *mem, const char *id, const 
 /* ---- chat_in.c -------------------------------------------------------------------------------------- */
 
 bool chat_listener_begin(chat *k);
+/* Tells a client that asks for it whether the run is "running", "idle" or "requires_action": an SDK closes stdin once it is idle. Main thread, under
+ * `hearing` while the listener is there. */
+void chat_state(chat *k, const char *word);
 /* Waits until something was left for the run since `heard`, or stdin ends. False: it has ended. */
 bool chat_listener_wait(chat *k, unsigned heard);
 unsigned chat_heard(chat *k);

@@ -92,6 +92,30 @@ const pawl_value *chat_system(chat *k, pawl_err *err)
     return v;
 }
 
+static bool says_text(const pawl_value *v)
+{
+    pawl_iter it = pawl_iter_of(v);
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_size(one) > 0)
+            return true;
+    return pawl_value_type(v) == PAWL_TYPE_STRING && pawl_value_size(v) > 0;
+}
+
+/* An empty one is what SDKs give where their caller gives none. */
+const pawl_value *chat_system_again(chat *k, const pawl_value *was, pawl_err *err)
+{
+    static const char *const options[] = { "system-prompt", "system-prompt-file", "append-system-prompt" };
+    const pawl_value *now;
+    bool given = says_text(pawl_value_get(k->hello, "systemPrompt")) || says_text(pawl_value_get(k->hello, "appendSystemPrompt"));
+
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        given = given || (cli_given(k->c, options[i]) != NULL && *cli_given(k->c, options[i]) != '\0');
+    now = given ? chat_system(k, err) : NULL;
+    return now != NULL && (was == NULL || !pawl_value_equal(now, was)) ? now : NULL;
+}
+
 /* ---- its tools ------------------------------------------------------------------------------------------------ */
 
 const char *chat_word(const chat *k, const char *name, const char *rule)
@@ -135,6 +159,35 @@ static const pawl_value *tools_given(chat *k, pawl_err *err)
     }
     session_free(known);
     return err->code == PAWL_OK ? all : NULL;
+}
+
+/* A program that continues a conversation gives its tools again; the run keeps those that it began with. */
+pawl_code chat_tools_again(chat *k, pawl_err *err)
+{
+    const pawl_agent *a = &k->s->of->agent->a;
+    const pawl_value *given, *one;
+    size_t n = 0;
+    pawl_iter it;
+
+    if (cli_given(k->c, "tools") == NULL)
+        return PAWL_OK;
+    if ((given = tools_given(k, err)) == NULL)
+        return err->code;
+    if (pawl_value_type(given) == PAWL_TYPE_STRING)
+        while (session_tool(k->s, n) != NULL)
+            n++;
+    it = pawl_iter_of(given);
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        size_t i = 0;
+
+        while (i < a->ntools && strcmp(a->tools[i].name, pawl_value_string(one)) != 0)
+            i++;
+        if (i == a->ntools)
+            return fail(err, PAWL_INVALID, "--tools: %s is none of the tools that %s began with, and a conversation keeps them", pawl_value_string(one),
+                        k->s->run);
+        n++;
+    }
+    return n == a->ntools ? PAWL_OK : fail(err, PAWL_INVALID, "--tools: %s began with other tools, and a conversation keeps them", k->s->run);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "policy/hook.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,6 +47,7 @@ bool chat_hello(chat *k)
     const char *subtype, *id;
     size_t size;
 
+    k->greeted = true;
     if (!first_line(k, &size))
         return !k->ahead.failed;
     v = value_parse(&k->c->mem, k->ahead.data, size, "a frame", NULL);
@@ -314,22 +316,44 @@ static const pawl_value *error_result(arena *mem, const char *text)
                       "uuid", chat_uuid(mem));
 }
 
-void chat_refused(cli_call *c)
-{
-    const char *out = cli_given(c, "output-format");
-
-    if (out != NULL && strcmp(out, "stream-json") == 0)
-        cli_json(c, error_result(&c->mem, c->said));
-}
-
+/* A client that is still writing its first frame would see no more than a closed pipe: the frame is read, and answered. */
 void chat_told(chat *k)
 {
     arena *mem = &k->c->mem;
     const char *text = *k->c->said != '\0' ? k->c->said : "it did not begin: see stderr";
 
+    if (k->frames_in && !k->greeted)
+        (void)chat_hello(k);
     if (k->hello_id != NULL)
         chat_write(k, value_pack(mem, NULL, "{s:{s:s,s:s,s:s},s:s}", "response", "error", text, "request_id", k->hello_id, "subtype", "error", "type",
                                  "control_response"));
     else
         chat_write(k, error_result(mem, text));
+}
+
+/* Whether `option` is among the words with that value. */
+static bool has_word(int n, char **words, const char *option, const char *value)
+{
+    const size_t size = strlen(option);
+
+    for (int i = 0; i < n; i++)
+        if (strncmp(words[i], option, size) == 0 && ((words[i][size] == '=' && strcmp(words[i] + size + 1, value) == 0) ||
+                                                     (words[i][size] == '\0' && i + 1 < n && strcmp(words[i + 1], value) == 0)))
+            return true;
+    return false;
+}
+
+void chat_refused(cli_call *c, int n, char **words)
+{
+    chat *k = has_word(n, words, "--output-format", "stream-json") ? calloc(1, sizeof *k) : NULL;
+
+    if (k == NULL)
+        return;
+    k->c = c;
+    k->frames_in = has_word(n, words, "--input-format", "stream-json");
+    pthread_mutex_init(&k->writing, NULL);
+    buf_init(&k->ahead, NULL);
+    chat_told(k);
+    buf_free(&k->ahead);
+    free(k);
 }

@@ -609,7 +609,8 @@ bool chat_listener_begin(chat *k)
     const char *name = k->c->store_name;
 
     k->own = name != NULL && strncmp(name, "sqlite:", 7) == 0 ? pawl_store_sqlite(name + 7, NULL, NULL) : NULL;
-    return k->own != NULL && pthread_create(&k->listener, NULL, listens, k) == 0;
+    k->looks = k->own != NULL && k->states ? pawl_store_sqlite(name + 7, NULL, NULL) : NULL;
+    return k->own != NULL && (k->looks != NULL || !k->states) && pthread_create(&k->listener, NULL, listens, k) == 0;
 }
 
 unsigned chat_heard(chat *k)
@@ -622,17 +623,52 @@ unsigned chat_heard(chat *k)
     return n;
 }
 
+void chat_state(chat *k, const char *word)
+{
+    arena mem;
+
+    if (!k->states || (k->state != NULL && strcmp(k->state, word) == 0))
+        return;
+    k->state = word;
+    arena_init(&mem, NULL, 1024);
+    chat_write(k, value_pack(&mem, NULL, "{s:b,s:s,s:s,s:s,s:s,s:v}", "sdk_host_only", 1, "session_id", k->s->run, "state", word, "subtype",
+                             "session_state_changed", "type", "system", "uuid", chat_uuid(&mem)));
+    arena_free(&mem);
+}
+
+/* The word for a run that is not driven: somebody has to answer, or it has nothing to do. */
+static const char *rest_of(chat *k)
+{
+    bool asked = false;
+    arena mem;
+    asks all;
+
+    if (!k->states)
+        return "idle";
+    arena_init(&mem, NULL, 4096);
+    if (asks_read(k->looks, &mem, k->s->run, &all, NULL) == PAWL_OK)
+        for (size_t i = 0; i < all.n; i++)
+            asked = asked || all.all[i].w.kind == PAWL_WAIT_APPROVAL || all.all[i].w.kind == PAWL_WAIT_QUESTION;
+    arena_free(&mem);
+    return asked ? "requires_action" : "idle";
+}
+
 bool chat_listener_wait(chat *k, unsigned heard)
 {
     bool more;
 
+    const char *rest = rest_of(k);
+
     pthread_mutex_lock(&k->hearing);
     while (k->heard == heard && !k->deaf) {
         k->rests = true;
+        chat_state(k, rest);
         pthread_cond_wait(&k->heard_some, &k->hearing);
     }
     k->rests = false;
     more = k->heard != heard;
+    if (more)
+        chat_state(k, "running");       /* before it is driven, and so before the result of what it drives */
     pthread_mutex_unlock(&k->hearing);
     return more;
 }
@@ -652,5 +688,6 @@ void chat_listener_end(chat *k)
 {
     atomic_store(&k->leaves, true);
     pthread_join(k->listener, NULL);
+    pawl_store_free(k->looks);
     pawl_store_free(k->own);
 }

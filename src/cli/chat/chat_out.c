@@ -405,12 +405,13 @@ static void on_answer(chat *k, const char *id, const pawl_value *v)
 
 /* ---- how it came out ------------------------------------------------------------------------------------------------ */
 
-static const struct { const char *end, *subtype, *reason; bool error; } ends[] = {
-    { "answer", "success", "completed", false }, { "denial", "success", "permission_denied", false }, { "stop_hook", "success", "stop_hook_prevented", false },
-    { "prompt_blocked", "success", "prompt_blocked", false },
-    { "max_iterations", "error_max_turns", "max_turns", true }, { "budget", "error_max_budget_usd", "budget_exhausted", true },
-    { "interrupt", "error_during_execution", "aborted", true }, { "shutdown", "error_during_execution", "shutdown", true },
-    { "", "success", "tool_deferred", false },
+static const struct { const char *end, *subtype, *reason; const char *error; } ends[] = {       /* error NULL: it is none */
+    { "answer", "success", "completed", NULL }, { "denial", "success", "permission_denied", NULL }, { "stop_hook", "success", "stop_hook_prevented", NULL },
+    { "prompt_blocked", "success", "prompt_blocked", NULL },
+    { "max_iterations", "error_max_turns", "max_turns", "the turn made as many requests to the model as it may" },
+    { "budget", "error_max_budget_usd", "budget_exhausted", "the budget of the run has no room for more" },
+    { "interrupt", "error_during_execution", "aborted", "the turn was interrupted" }, { "shutdown", "error_during_execution", "shutdown", "the run was shut down" },
+    { "", "success", "tool_deferred", NULL },
 };
 
 /* By model; of sub-agents with other models, too, under that of the run. */
@@ -426,22 +427,21 @@ static const pawl_value *models_of(const chat *k, arena *mem)
 
 const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_value *waits)
 {
-    const char *subtype = "error_during_execution", *reason = "error";
+    const char *subtype = "error_during_execution", *reason = "error", *error = "the turn failed";
     const chat_turn *t = &k->turn;
-    bool error = true;
     const pawl_value *v;
 
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (strcmp(end, ends[i].end) == 0)
             subtype = ends[i].subtype, reason = ends[i].reason, error = ends[i].error;
     v = value_pack(mem, NULL, "{s:i,s:i,s:b,s:v,s:i,s:v,s:s,s:s,s:v,s:s,s:s,s:v,s:s,s:v,s:v}", "duration_api_ms", t->api_ms, "duration_ms",
-                   epoch_ms() - t->begun_ms, "is_error", (int)error, "modelUsage", models_of(k, mem), "num_turns",
+                   epoch_ms() - t->begun_ms, "is_error", error != NULL, "modelUsage", models_of(k, mem), "num_turns",
                    (int64_t)t->turns, "permission_denials", t->denials != NULL ? t->denials : value_pack(mem, NULL, "[]"), "result",
                    t->text != NULL ? t->text : "",
                    "session_id", k->s->run, "stop_reason", t->stop != NULL ? value_string(mem, t->stop, strlen(t->stop)) : value_null(mem), "subtype", subtype,
                    "terminal_reason", reason, "total_cost_usd", value_real(mem, (double)t->micros / 1e6), "type", "result", "usage", tokens_of(mem, t->usage), "uuid", chat_uuid(mem));
-    if (t->error != NULL)
-        v = value_with(mem, v, "errors", value_pack(mem, NULL, "[s]", t->error));
+    if (t->error != NULL || error != NULL)
+        v = value_with(mem, v, "errors", value_pack(mem, NULL, "[s]", t->error != NULL ? t->error : error));
     return waits != NULL ? value_with(mem, v, "waits", waits) : v;
 }
 
@@ -723,7 +723,6 @@ bool chat_reader_begin(chat *k)
 {
     pawl_code live = pawl_engine_live(k->s->engine, 0, 0, NULL);
 
-    pthread_mutex_init(&k->writing, NULL);
     pthread_mutex_init(&k->lock, NULL);
     pthread_mutex_init(&k->hearing, NULL);
     pthread_cond_init(&k->heard_some, NULL);
