@@ -224,36 +224,6 @@ pawl_code session_agents_bind(session *s, pawl_err *err)
 
 /* ---- what it begins with ------------------------------------------------------------------------------------------------ */
 
-/* The project's instructions: AGENTS.md, else CLAUDE.md. */
-static const pawl_value *pinned(session *s, pawl_err *err)
-{
-    static const char *const names[] = { "AGENTS.md", "CLAUDE.md" };
-    char path[4200];
-    pawl_bytes text;
-    buf b;
-    const pawl_value *v = NULL;
-
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", s->folder, names[i]);
-        if (access(path, R_OK) != 0)
-            continue;
-        if (read_disk(&s->mem, path, &text, err) != PAWL_OK)
-            return NULL;
-        if (!utf8_valid(text.data, text.size)) {
-            fail(err, PAWL_INVALID, "%s is no UTF-8", path);
-            return NULL;
-        }
-        buf_init(&b, NULL);
-        buf_fmt(&b, "%s of this project:\n\n", names[i]);
-        buf_put(&b, text.data, text.size);
-        if (!b.failed)
-            v = value_string(&s->mem, b.data, b.size);
-        buf_free(&b);
-        return v;
-    }
-    return NULL;
-}
-
 const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err *err)
 {
     const pawl_value *text, *key, *one;
@@ -265,7 +235,7 @@ const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err 
         return NULL;
     while ((one = pawl_iter_next(&it, &key)) != NULL)
         v = value_with(&s->mem, v, pawl_value_string(key), one);
-    if ((text = pinned(s, err)) != NULL)
+    if ((text = session_instructions(s, err)) != NULL)
         v = value_with(&s->mem, v, "@pinned", text);
     else if (err->code != PAWL_OK)
         return NULL;

@@ -113,6 +113,8 @@ pawl_code session_agents_bind(session *s, pawl_err *err);
 struct transcript *session_transcripts(session *s);            /* NULL: no agents, or no memory */
 pawl_code session_hook(const pawl_job *job, pawl_reply *reply, void *arg);      /* the handler of "hook", whose argument is the session */
 pawl_code session_sandbox(session *s, pawl_err *err);          /* sandbox_settings.c: that of its tools, with a note if it is not required */
+/* instructions.c: AGENTS.md, else CLAUDE.md with its imports; NULL with err->code PAWL_OK: there is neither. */
+const pawl_value *session_instructions(session *s, pawl_err *err);
 /* `v` with the further initial channels of an agent. NULL: see err. */
 const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err *err);
 /* How its last turn ended: "answer", "denial", "interrupt", "error", ...; "": no turn has ended. Lent until the state changes. */

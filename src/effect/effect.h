@@ -139,6 +139,11 @@ pawl_code process_run(process *p, pawl_err *err);
 typedef void process_done_fn(void *ctx, pawl_code rc, const pawl_err *err);
 pawl_code process_start(process *p, process_done_fn *done, void *ctx, pawl_err *err);
 
+/* ---- tool/opened.c ----------------------------------------------------------------------------------------- */
+
+enum { TOOL_PATH_BYTES = 4096 };        /* of a path */
+bool fd_path(int fd, char out[TOOL_PATH_BYTES]);       /* the path of an open file or folder now; false: it is not to be had */
+
 /* ---- tool/registry.c: the built-in tools as they were ----------------------------------------------------- */
 
 /* Their names, schemas and descriptions are part of an agent's machine: a run keeps the number of the set that it was begun with. */

@@ -14,7 +14,6 @@
 
 enum {
     ROOTS_MAX = 64,             /* the workspace and its further folders */
-    TOOL_PATH_BYTES = 4096,     /* of a path */
     NAME_BYTES = 256,           /* of a name in it */
     LINKS_MAX = 40,             /* in one path */
     WHOLE_BYTES_MAX = 1 << 20,  /* of "whole" */
@@ -137,7 +136,6 @@ bool opened_allowed(tool_call *c, const opened_file *o, pawl_code *rc);
 /* Whether a search leaves out what it found at this absolute path, and counts it. `fd`: -1 as long as it is not opened; `dir`: then its folder. */
 bool opened_hides(tool_call *c, const char *path, int dir, int fd, const struct stat *st);
 void opened_hidden_put(tool_call *c);   /* appends how many were left out, if any */
-bool fd_path(int fd, char out[TOOL_PATH_BYTES]);       /* the path of an open file or folder now; false: it is not to be had */
 
 /* ---- open_beneath.c: the kernel finds a path ---------------------------------------------------------------- */
 
