@@ -41,7 +41,7 @@ static void append_on(int fd)
     }
 }
 
-/* The last entry that it said, or 0. */
+/* The last entry that it said. */
 static uint64_t append_until_killed(void)
 {
     const struct timespec some = { .tv_nsec = 1000000 + (long)check_rand_below(60000000) };
@@ -54,6 +54,8 @@ static uint64_t append_until_killed(void)
     if ((child = fork()) == 0)
         append_on(fds[1]);
     close(fds[1]);
+    if (read(fds[0], &said, sizeof said) != sizeof said)        /* however busy the machine is: one at least */
+        said = 0;
     nanosleep(&some, NULL);
     kill(child, SIGKILL);
     while (read(fds[0], &seq, sizeof seq) == sizeof seq)
@@ -92,7 +94,8 @@ PAWL_TEST(test_K8_S3_a_process_that_is_killed_loses_nothing_that_was_stored)
         last l = { 0, true };
         pawl_err err = { PAWL_OK, "" };
 
-        stored = said > 0 ? said : stored;
+        CHECK(said > stored);
+        stored = said;
         CHECK_INT(s->verbs->read(s, "r", 0, 0, is_whole, &l, &err), PAWL_OK);
         CHECK(l.good);
         CHECK(l.seq == stored || l.seq == stored + 1);          /* it may have been killed before it could say so */
@@ -100,7 +103,6 @@ PAWL_TEST(test_K8_S3_a_process_that_is_killed_loses_nothing_that_was_stored)
         if (s->verbs->check(s, &err) != PAWL_OK)
             CHECK_FAIL("%s", err.text);
     }
-    CHECK(stored > KILLS);
     CHECK_INT(s->verbs->vacuum(s, NULL), PAWL_OK);
     CHECK_INT(s->verbs->check(s, NULL), PAWL_OK);
     pawl_store_free(s);
