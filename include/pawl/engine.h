@@ -127,8 +127,8 @@ PAWL_API void pawl_engine_wake(pawl_engine *e);
 PAWL_API void pawl_engine_abandon(pawl_engine *e);
 
 /* ---- runs -------------------------------------------------------------------------------------- */
-/* All return the state of the run: PAWL_HALTED it ended, PAWL_INTERRUPTED it waits for an answer, PAWL_PENDING a command has no handler (err names it);
- * or below 0. When the engine was stopped, drained or abandoned meanwhile also PAWL_OK: a step is due, and PAWL_PENDING: a command is open. */
+/* All return the state of the run: PAWL_HALTED it ended (if not as completed, err says how and why), PAWL_INTERRUPTED it waits for an answer, PAWL_PENDING a
+ * command has no handler (err names it); or below 0. After a stop, drain or abandon also PAWL_OK: a step is due, and PAWL_PENDING: a command is open. */
 
 /* Starts `run`, or continues it. `input`: JSON, may be NULL; a run that waits for input gets it; one that was started with another input and asks for
  * none refuses it: PAWL_CONFLICT (G10). */

@@ -127,8 +127,9 @@ PAWL_API void pawl_graph_hook_state(pawl_graph *g, const char *node, pawl_phase 
 
 /* Declares class, retry, limits and cost of an effect (E5); NULL: the defaults. An effect that is declared twice, also in subgraphs, must be declared alike. */
 PAWL_API void pawl_graph_effect(pawl_graph *g, const char *effect, const pawl_limits *limits);
-/* The retry of a node, and its limits in ms (0: none). Of a work node both hold for its command. Of any other node a retry is a new visit after the delay
- * (see pawl_node_fn), and the limits hold for its commands whose effect declares nothing. `node` NULL: of all nodes that have none of their own. */
+/* The retry of a node, and its limits in ms (0: none). Of a work node both hold for its command. Of any other node a retry is a new visit after the delay,
+ * when its function returns PAWL_TRANSIENT, PAWL_TIMEOUT or PAWL_IO; a command that fails is not made again by it (PAWL_EFFECT): declare its retry by
+ * pawl_graph_effect. The limits hold for its commands whose effect declares nothing. `node` NULL: of all nodes that have none of their own. */
 PAWL_API void pawl_graph_retry(pawl_graph *g, const char *node, const pawl_retry *retry);
 PAWL_API void pawl_graph_timeout(pawl_graph *g, const char *node, uint32_t attempt_ms, uint32_t total_ms);
 /* A word or two that the picture shows for the node in place of "pure". Changes no run. */

@@ -2,6 +2,7 @@
 #include "lib/heap.h"
 #include "lib/engine_fixture.h"
 #include "pawl/engine.h"
+#include "pawl/graph.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -29,6 +30,54 @@ PAWL_TEST(test_a_run_goes_on_until_somebody_is_asked_and_then_to_its_end)
     CHECK_INT(pawl_state_status(pawl_run_state(t.e, "essay-1", &t.err)), PAWL_COMPLETED);
     town_verify(&t, "essay-1");
     town_end(&t);
+}
+
+static pawl_code calls_printer(pawl_step *s, void *arg)
+{
+    pawl_code rc = pawl_call(s, "print", pawl_pack(s, "s", "a page"), NULL);
+
+    (void)arg;
+    return rc == PAWL_OK ? pawl_follow(s) : rc;
+}
+
+static pawl_code burns(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    (void)job;
+    (void)arg;
+    return pawl_reply_fail(reply, PAWL_EFFECT, "the printer is on fire");
+}
+
+/* Who drove it need not read its state: err names the run, how it ended, the node, and what the handler said. */
+PAWL_TEST(test_X1_a_run_that_ended_otherwise_than_completed_says_why)
+{
+    pawl_graph *g = pawl_graph_new("paper", 1);
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e;
+
+    pawl_graph_node(g, "page", calls_printer, NULL);
+    pawl_graph_chain(g, PAWL_START, "page", PAWL_END, NULL);
+    pawl_graph_gate(g, "page", "Print?");
+    CHECK((e = pawl_engine_new(pawl_graph_compile(g, &err), pawl_store_memory(&err), &err)) != NULL);
+    CHECK_INT(pawl_engine_effect(e, "print", burns, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_run(e, "a", NULL, &err), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_answer(e, "a", NULL, "true", &err), PAWL_HALTED);
+    CHECK_INT(err.code, PAWL_EFFECT);
+    CHECK_STR(err.text, "a: failed: node \"page\": an effect failed for good: the printer is on fire");
+    err = (pawl_err){ PAWL_OK, "" };
+    CHECK_INT(pawl_run(e, "a", NULL, &err), PAWL_HALTED);       /* and again to who asks later */
+    CHECK_INT(err.code, PAWL_EFFECT);
+    err = (pawl_err){ PAWL_OK, "" };
+    CHECK_INT(pawl_run(e, "b", NULL, &err), PAWL_INTERRUPTED);
+    CHECK_INT(err.code, PAWL_OK);
+    CHECK_INT(pawl_answer(e, "b", NULL, "false", &err), PAWL_HALTED);
+    CHECK_INT(err.code, PAWL_DENIED);
+    CHECK(strstr(err.text, "b: rejected: ") == err.text && strstr(err.text, "page") != NULL);
+    err = (pawl_err){ PAWL_OK, "" };
+    CHECK_INT(pawl_run(e, "c", NULL, &err), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_event_send(e, "c", &(pawl_event){ .kind = PAWL_EV_CANCEL, .by = "ada" }, &err), PAWL_HALTED);
+    CHECK_INT(err.code, PAWL_CANCELED);
+    CHECK(strstr(err.text, "c: canceled") == err.text);
+    pawl_engine_free(e);
 }
 
 PAWL_TEST(test_W2_running_a_waiting_run_again_performs_nothing)

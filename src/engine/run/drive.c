@@ -5,6 +5,9 @@
 #include "engine/child/child.h"
 #include "engine/command/outbox.h"
 #include "engine/run/run.h"
+#include "kernel/state.h"
+
+#include <string.h>
 
 static pawl_code feed_one(pawl_engine *e, cached_run *r, const pawl_event *ev, pawl_err *err)
 {
@@ -176,6 +179,36 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
     return rc;
 }
 
+/* One line of the reason, without the end of a text that has several; what a handler said of a failed command stands in its receipt. */
+static void reason_told(const cached_run *r, pawl_code code, const char *how, pawl_err *err)
+{
+    const pawl_value *reason = pawl_state_reason(r->st);
+    const char *text = pawl_value_string(pawl_value_get(reason, "text")), *said = pawl_value_string(pawl_value_find(reason, "/receipt/text"));
+
+    if (text == NULL)
+        fail(err, code, "%s: %s", r->id, how);
+    else if (said == NULL)
+        fail(err, code, "%s: %s: %.*s", r->id, how, (int)strcspn(text, "\r\n"), text);
+    else
+        fail(err, code, "%s: %s: %.*s: %.*s", r->id, how, (int)strcspn(text, "\r\n"), text, (int)strcspn(said, "\r\n"), said);
+}
+
+/* A run that ended otherwise than completed is told to who drove it (X1). The code is that of its reason. */
+static void end_told(const cached_run *r, pawl_err *err)
+{
+    const char *name;
+
+    if (r->st == NULL || r->st->status == PAWL_COMPLETED)
+        return;
+    name = pawl_value_string(pawl_value_get(pawl_state_reason(r->st), "code"));
+    if (r->st->status == PAWL_FAILED)
+        reason_told(r, name == NULL || pawl_code_named(name) >= 0 ? PAWL_EFFECT : pawl_code_named(name), "failed", err);
+    else if (r->st->status == PAWL_REJECTED)
+        reason_told(r, PAWL_DENIED, "rejected", err);
+    else if (r->st->status == PAWL_CANCELED_RUN)
+        reason_told(r, PAWL_CANCELED, "canceled", err);
+}
+
 static pawl_code drive_from(pawl_engine *e, cached_run *r, const pawl_event *first, bool stored, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
@@ -190,6 +223,8 @@ static pawl_code drive_from(pawl_engine *e, cached_run *r, const pawl_event *fir
         return drive_failed(e, r, rc, &why, err);
     if (why.code != PAWL_OK)
         fail(err, why.code, "%s", why.text);
+    if (next == PAWL_HALTED)
+        end_told(r, err);
     return next;
 }
 
