@@ -145,6 +145,63 @@ PAWL_TEST(test_X3_what_would_take_too_long_to_compile_is_refused)
     }
 }
 
+static void random_pattern(char *out, size_t size)
+{
+    static const char *const pieces[] = { "a", "b", "ab", "c", ".", "*", "?", "+", "{2}", "{0,1}", "(", ")", "(?:", "[ab]", "[^a]", "[]x]", "[[:alpha:]c]", "\\d", "\\.",
+                                          "\\b", "^", "$", "{", "}", "b c", " ", "\xc3\xa9", "\\(", "\\w", "-", "(?i)" };
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (uint64_t left = 1 + check_rand() % 7; left > 0; left--) {
+        const char *piece = pieces[check_rand() % (sizeof pieces / sizeof *pieces)];
+
+        if (n + strlen(piece) < size) {
+            memcpy(out + n, piece, strlen(piece) + 1);
+            n += strlen(piece);
+        }
+    }
+}
+
+/* grep looks for the literal in a file before it looks at lines. */
+PAWL_TEST(test_A5_each_line_that_fits_has_the_literal)
+{
+    static const char letters[] = "aaabbbcc.5 (-{}x";
+    size_t tried = 0, known = 0;
+
+    for (int i = 0; i < 20000; i++) {
+        char expr[64], literal[REGEX_LITERAL_BYTES], line[24];
+        bool icase = false;
+        size_t size = 0, n;
+        regex_t re;
+        buf b;
+
+        random_pattern(expr, sizeof expr);
+        buf_init(&b, NULL);
+        if (regex_make(expr, &b, &icase, &size) == NULL && !icase && (buf_char(&b, '\0'), regcomp(&re, b.data, REG_EXTENDED | REG_NOSUB)) == 0) {
+            n = regex_literal(expr, literal);
+            known += n > 0;
+            for (int j = 0; j < 30; j++, tried++) {
+                size_t used = check_rand() % (sizeof line - 3);
+
+                for (size_t at = 0; at < used; at++)
+                    line[at] = letters[check_rand() % (sizeof letters - 1)];
+                line[used] = '\0';
+                if (n > 0 && regexec(&re, line, 0, NULL, 0) == 0) {
+                    bool has = false;
+
+                    for (size_t at = 0; at + n <= used; at++)
+                        has = has || memcmp(line + at, literal, n) == 0;
+                    if (!has)
+                        CHECK_FAIL("--seed %llu: %s fits \"%s\", which has no %.*s", (unsigned long long)check_seed(), expr, line, (int)n, literal);
+                }
+            }
+            regfree(&re);
+        }
+        buf_free(&b);
+    }
+    CHECK(tried > 10000 && known > 1000);
+}
+
 /* ---- glob --------------------------------------------------------------------------------------------------------- */
 
 static void aged(const kit *k, const char *name, long seconds)

@@ -17,12 +17,19 @@ typedef struct globbing {
     bool full, nomem;
 } globbing;
 
+static bool wants(void *ctx, const char *path)
+{
+    const globbing *g = ctx;
+
+    return pattern_fits(&g->p, path);
+}
+
 static bool take(void *ctx, const walked *w)
 {
     globbing *g = ctx;
     void *all = g->all;
 
-    if (!pattern_fits(&g->p, w->path) || opened_hides(g->c, w->whole, -1, -1, NULL))
+    if (opened_hides(g->c, w->whole, -1, -1, NULL))
         return true;
     if (g->n == KEPT_MAX) {
         g->full = true;
@@ -89,7 +96,7 @@ pawl_code tool_glob(tool_call *c)
     const char *path = input_text(c, "path"), *text = input_text(c, "pattern"), *wrong;
     globbing *g = arena_zero(&c->mem, sizeof *g);
     roots *r;
-    walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GLOB_MS, .all = input_flag(c, "no_ignore") };
+    walk w = { .c = c, .fn = take, .wants = wants, .ctx = g, .until_ms = clock_ms() + GLOB_MS, .all = input_flag(c, "no_ignore") };
     pawl_code rc = PAWL_OK;
     bool told = false;
     file_place p;

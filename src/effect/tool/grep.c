@@ -1,6 +1,7 @@
 /* grep.c - the tool `grep`: searches lines of files by a regular expression or a plain text.
  *
  * Called by call.c. Owns one compiled expression for the call; regex.c refuses expressions that would take the C library too long. */
+#define _GNU_SOURCE             /* memmem */
 #include "effect/tool/tool.h"
 #include "net/net.h"
 
@@ -16,6 +17,7 @@ enum {
     SEARCHED_BYTES = 16384,     /* searched of a line */
     SHOWN_BYTES = 500,          /* returned of a line */
     GREP_MS = 20000,
+    WHOLE_FILE_BYTES = 262144,
     PLAIN_SIZE = 24,            /* elements of an expression; a larger one is recompiled */
     ANEW_BYTES = 65536          /* after so many bytes: the C library caches what it learned, which takes memory */
 };
@@ -40,6 +42,9 @@ typedef struct grep {
     bool made, nomem;
     size_t size, learned;
     const pattern *glob, *type;
+    char literal[REGEX_LITERAL_BYTES];  /* what each line that fits has; its size 0: nothing is known */
+    size_t literal_size;
+    char *whole;                /* WHOLE_FILE_BYTES: a file is looked at at once, where there is a literal */
     /* the current file */
     const char *path;           /* relative to `from`; NULL: it is `from` */
     int64_t line, count, told, left;    /* told: last line that was returned; left: context lines still to return */
@@ -232,6 +237,26 @@ static bool search(grep *g, int fd, const char *path)
     return !g->more && !g->nomem;
 }
 
+/* Whether a file may have a line that fits: it is larger than WHOLE_FILE_BYTES, or has the literal. */
+static bool may_fit(grep *g, int fd, const struct stat *st)
+{
+    ssize_t n;
+
+    if (g->literal_size == 0 || st->st_size > WHOLE_FILE_BYTES)
+        return true;
+    if (g->whole == NULL && (g->whole = arena_get(&g->c->mem, WHOLE_FILE_BYTES + 1)) == NULL)
+        return true;
+    n = pread(fd, g->whole, WHOLE_FILE_BYTES + 1, 0);
+    return n < 0 || n < st->st_size || n > WHOLE_FILE_BYTES || memmem(g->whole, (size_t)n, g->literal, g->literal_size) != NULL;
+}
+
+static bool wants(void *ctx, const char *path)
+{
+    const grep *g = ctx;
+
+    return (g->glob == NULL || pattern_fits(g->glob, path)) && (g->type == NULL || pattern_fits(g->type, path));
+}
+
 static bool take(void *ctx, const walked *w)
 {
     grep *g = ctx;
@@ -239,14 +264,12 @@ static bool take(void *ctx, const walked *w)
     bool on = true;
     int fd;
 
-    if ((g->glob != NULL && !pattern_fits(g->glob, w->path)) || (g->type != NULL && !pattern_fits(g->type, w->path)))
-        return true;
     fd = openat(w->dir, w->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return true;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !reach_forbids(g->c->reach, w->dir, w->name, &st) &&
         !opened_hides(g->c, w->whole, w->dir, fd, &st))
-        on = search(g, fd, w->path);
+        on = !may_fit(g, fd, &st) || search(g, fd, w->path);
     close(fd);
     return on;
 }
@@ -343,6 +366,10 @@ static pawl_code prepare(grep *g, bool *told)
         if (wrong != NULL || !make(g, why, sizeof why))
             return tool_error(c, "Invalid arguments: pattern: %s", wrong != NULL ? wrong : why);
     }
+    if (!g->icase && !input_flag(c, "fixed"))
+        g->literal_size = regex_literal(text, g->literal);
+    else if (!g->icase && g->fixed_size <= REGEX_LITERAL_BYTES)
+        memcpy(g->literal, g->fixed, g->literal_size = g->fixed_size);
     *told = false;
     return PAWL_OK;
 }
@@ -376,7 +403,7 @@ pawl_code tool_grep(tool_call *c)
     const char *path = input_text(c, "path");
     grep *g = arena_zero(&c->mem, sizeof *g);
     roots *r;
-    walk w = { .c = c, .fn = take, .ctx = g, .until_ms = clock_ms() + GREP_MS, .all = input_flag(c, "no_ignore") };
+    walk w = { .c = c, .fn = take, .wants = wants, .opens = true, .ctx = g, .until_ms = clock_ms() + GREP_MS, .all = input_flag(c, "no_ignore") };
     pawl_code rc = PAWL_OK;
     bool told = false;
     file_place p;

@@ -274,3 +274,114 @@ const char *regex_make(const char *text, buf *out, bool *icase, size_t *size)
     *size = r.size[0];
     return r.wrong;
 }
+
+/* ---- what each match contains ------------------------------------------------------------------------------- */
+
+typedef struct literal_run { char *best; size_t n, most; char text[REGEX_LITERAL_BYTES]; } literal_run;
+
+static void run_end(literal_run *l)
+{
+    if (l->n > l->most) {
+        memcpy(l->best, l->text, l->n);
+        l->most = l->n;
+    }
+    l->n = 0;
+}
+
+static void run_add(literal_run *l, char c)
+{
+    if (c == ' ' || l->n == REGEX_LITERAL_BYTES) {
+        run_end(l);
+        if (c == ' ')
+            return;
+    }
+    l->text[l->n++] = c;
+}
+
+/* The last character may be missing: all bytes of it, whatever the locale takes for one. */
+static void run_drop(literal_run *l)
+{
+    bool wide;
+
+    do {
+        wide = l->n > 0 && (unsigned char)l->text[l->n - 1] >= 0x80;
+        l->n -= l->n > 0;
+    } while (wide && l->n > 0 && (unsigned char)l->text[l->n - 1] >= 0x80);
+    run_end(l);
+}
+
+/* After the set at p. */
+static const char *past_set(const char *p)
+{
+    p += p[1] == '^' ? 2 : 1;
+    if (*p == ']')
+        p++;
+    while (*p != '\0' && *p != ']') {
+        if (*p == '[' && p[1] == ':' && strstr(p + 2, ":]") != NULL)
+            p = strstr(p + 2, ":]") + 2;
+        else
+            p += *p == '\\' && p[1] != '\0' ? 2 : 1;
+    }
+    return *p == ']' ? p + 1 : p;
+}
+
+/* After the group at p. */
+static const char *past_group(const char *p)
+{
+    size_t depth = 0;
+
+    while (*p != '\0') {
+        if (*p == '[') {
+            p = past_set(p);
+            continue;
+        }
+        depth += *p == '(';
+        if (*p == ')' && --depth == 0)
+            return p + 1;
+        p += *p == '\\' && p[1] != '\0' ? 2 : 1;
+    }
+    return p;
+}
+
+/* One element at p: returns where the next one begins. */
+static const char *literal_element(literal_run *l, const char *p)
+{
+    switch (*p) {
+    case '[': run_end(l); return past_set(p);
+    case '(': run_end(l); return past_group(p);
+    case '*':
+    case '?': run_drop(l); return p + 1;
+    case '{':
+        run_drop(l);
+        return strchr(p, '}') != NULL ? strchr(p, '}') + 1 : p + 1;
+    case '\\':
+        if (p[1] != '\0' && strchr("^$.[]|()?*+{}\\/-", p[1]) != NULL)
+            run_add(l, p[1]);
+        else
+            run_end(l);
+        return p[1] != '\0' ? p + 2 : p + 1;
+    case '.':
+    case '^':
+    case '$':
+    case '}':
+    case ')': run_end(l); return p + 1;
+    case '+':
+        if (p[1] != '\0' && strchr("*?{", p[1]) != NULL)
+            run_drop(l);        /* x+{0,1} fits nothing, too */
+        run_end(l);
+        return p + 1;
+    default: run_add(l, *p); return p + 1;
+    }
+}
+
+size_t regex_literal(const char *text, char out[REGEX_LITERAL_BYTES])
+{
+    literal_run l = { .best = out };
+
+    if (strchr(text, '|') != NULL || strncmp(text, "(?i)", 4) == 0)
+        return 0;
+    while (*text != '\0')
+        text = literal_element(&l, text);
+    run_end(&l);
+    return l.most;
+}

@@ -160,14 +160,17 @@ typedef struct walked {
     int dir;                    /* the folder that contains it */
     const char *name, *path;    /* `path` relative to the start of the walk, without "./" */
     const char *whole;          /* absolute */
-    const struct stat *st;      /* never of a link */
+    const struct stat *st;      /* never of a link; NULL: not looked at, see walk.opens */
 } walked;
 /* Called for regular files, folder by folder in the order of names; .git and links are not entered, nor is what git leaves out. False: stop. */
 typedef bool walk_fn(void *ctx, const walked *w);
+typedef bool walk_name_fn(void *ctx, const char *path);
 typedef struct walk {
     tool_call *c;
     walk_fn *fn;
+    walk_name_fn *wants;        /* asked by the path alone, before anything is known of a file, or nearly anything; NULL: it wants all */
     void *ctx;
+    bool opens;                 /* fn opens each file, and asks reach_forbids() about what it has opened */
     int64_t until_ms;           /* the walk is cut short then */
     bool all;                   /* also what git leaves out */
     size_t seen, ignored;       /* names; those of them that git leaves out, with folders as one */
@@ -194,6 +197,9 @@ enum { REGEX_BYTES_MAX = 1024 };
 /* Converts a common regular expression to a POSIX extended one: \d \w \s \b, (?:...), x*? and a lone { are supported. NULL: valid; else the error.
  * *icase: it begins with (?i); *size: its elements, with all repetitions written out. Expressions that are too expensive are refused. */
 const char *regex_make(const char *text, buf *out, bool *icase, size_t *size);
+enum { REGEX_LITERAL_BYTES = 64 };
+/* A text that each match of such an expression contains: its size; 0: none is known. It has no blank, for which a NUL may stand in a file. */
+size_t regex_literal(const char *text, char out[REGEX_LITERAL_BYTES]);
 
 /* ---- html.c: pure ------------------------------------------------------------------------------------------------- */
 

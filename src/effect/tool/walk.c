@@ -1,6 +1,7 @@
 /* walk.c - visits all files below a folder, in the order of their names.
  *
  * Called by glob.c and grep.c, on the thread of the job. Each folder is opened from its parent, never through a link. */
+#define _DEFAULT_SOURCE         /* d_type */
 #include "effect/tool/tool.h"
 #include "net/net.h"
 
@@ -32,9 +33,10 @@ typedef struct walk_folder {
     arena mem;
 } walk_folder;
 
+/* A name, after its type: one byte, DT_UNKNOWN where the file system does not say. */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return strcmp(*(const char *const *)a + 1, *(const char *const *)b + 1);
 }
 
 /* tool_stop() counts its calls in `looks`: the clock is read at one of sixteen. */
@@ -69,10 +71,12 @@ static char **names_of(walk_step *s, walk_folder *f, DIR *dir, size_t *n)
             continue;
         }
         s->w->seen++;
-        if (!arena_room(&f->mem, &names, &cap, *n, sizeof(char *)) || (name = arena_text(&f->mem, e->d_name)) == NULL) {
+        if (!arena_room(&f->mem, &names, &cap, *n, sizeof(char *)) || (name = arena_get(&f->mem, strlen(e->d_name) + 2)) == NULL) {
             s->rc = tool_nomem(s->w->c);
             break;
         }
+        name[0] = (char)e->d_type;
+        memcpy(name + 1, e->d_name, strlen(e->d_name) + 1);
         ((char **)names)[(*n)++] = name;
     }
     if (*n > 0)
@@ -94,27 +98,50 @@ static void folder_enter(walk_step *s, const walk_folder *f, const char *name, s
         folder_walk(s, &next);
 }
 
-/* One name of a folder. What has too long a path, is gone, is forbidden to tools, or is left out by git is skipped. */
-static void name_visit(walk_step *s, const walk_folder *f, const char *name)
+/* Whether the search wants the file at s->path. The name alone says so, unless git's rules are to be told of it. */
+static bool wanted(walk_step *s, const walk_folder *f, size_t size)
 {
+    if (s->w->wants != NULL && !s->w->wants(s->w->ctx, s->path + s->begin))
+        return false;
+    if (!ignore_fits(f->ignore, s->path, size, false))
+        return true;
+    s->w->ignored++;
+    return false;
+}
+
+static void file_visit(walk_step *s, const walk_folder *f, const char *name, size_t size, const struct stat *st)
+{
+    const walked w = { .dir = f->fd, .name = name, .path = s->path + s->begin, .whole = s->path, .st = st };
+
+    if (wanted(s, f, size))
+        s->w->done = !s->w->fn(s->w->ctx, &w);
+}
+
+/* One name of a folder. What has too long a path, is gone, is forbidden to tools, is not wanted, or is left out by git is skipped. */
+static void name_visit(walk_step *s, const walk_folder *f, const char *typed)
+{
+    const char *name = typed + 1;
     const size_t n = strlen(name), size = f->size + 1 + n;
+    const bool file = (unsigned char)*typed == DT_REG;
     struct stat st;
 
-    if (size + 1 > sizeof s->path || fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || reach_forbids(s->w->c->reach, f->fd, name, &st))
+    if (size + 1 > sizeof s->path)
         return;
     s->path[f->size] = '/';
     memcpy(s->path + f->size + 1, name, n + 1);
-    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+    if (file && s->w->opens) {
+        file_visit(s, f, name, size, NULL);
         return;
-    if (ignore_fits(f->ignore, s->path, size, S_ISDIR(st.st_mode))) {
-        s->w->ignored++;
-    } else if (S_ISDIR(st.st_mode)) {
-        folder_enter(s, f, name, size);
-    } else {
-        const walked w = { .dir = f->fd, .name = name, .path = s->path + s->begin, .whole = s->path, .st = &st };
-
-        s->w->done = !s->w->fn(s->w->ctx, &w);
     }
+    if ((file && s->w->wants != NULL && !s->w->wants(s->w->ctx, s->path + s->begin)) || fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        reach_forbids(s->w->c->reach, f->fd, name, &st))
+        return;
+    if (S_ISREG(st.st_mode))
+        file_visit(s, f, name, size, &st);
+    else if (S_ISDIR(st.st_mode) && ignore_fits(f->ignore, s->path, size, true))
+        s->w->ignored++;
+    else if (S_ISDIR(st.st_mode))
+        folder_enter(s, f, name, size);
 }
 
 /* A folder with a .git is a worktree of its own, in which the rules around it say nothing. */
