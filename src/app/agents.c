@@ -130,6 +130,12 @@ struct transcript *session_transcripts(session *s)
     return transcript_new(tool_there, s);
 }
 
+/* A hook that is a callback goes to the client that is connected; without one effect_hook refuses it. */
+static pawl_code hook_perform(const session *s, const pawl_job *job, pawl_reply *reply)
+{
+    return s->client != NULL && pawl_value_find(job->args, "/hook/callback") != NULL ? s->client(job, reply, s->client_arg) : effect_hook(job, reply, NULL);
+}
+
 /* A hook in the manner of Claude Code gets the path of the transcript; it is not part of the journal, for it is another one on another machine. */
 pawl_code session_hook(const pawl_job *job, pawl_reply *reply, void *arg)
 {
@@ -142,10 +148,10 @@ pawl_code session_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     arena mem;
 
     if (s->transcripts == NULL || run == NULL || pawl_value_get(pawl_value_get(job->args, "hook"), "project") == NULL || !transcript_path(run, path))
-        return effect_hook(job, reply, NULL);
+        return hook_perform(s, job, reply);
     arena_init(&mem, NULL, 4096);
     own.args = value_with(&mem, job->args, "input", value_with(&mem, input, "transcript_path", value_string(&mem, path, strlen(path))));
-    rc = own.args == NULL ? pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory") : effect_hook(&own, reply, NULL);
+    rc = own.args == NULL ? pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory") : hook_perform(s, &own, reply);
     arena_free(&mem);
     return rc;
 }

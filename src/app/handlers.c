@@ -346,14 +346,6 @@ unsigned session_threads(void)
 
 /* ---- binding -------------------------------------------------------------------------------------------------- */
 
-/* A hook that is a callback goes to the client that is connected; without one session_hook refuses it. */
-static pawl_code hook_of(const pawl_job *job, pawl_reply *reply, void *arg)
-{
-    const session *s = arg;
-
-    return s->client != NULL && pawl_value_find(job->args, "/hook/callback") != NULL ? s->client(job, reply, s->client_arg) : session_hook(job, reply, arg);
-}
-
 static pawl_code bind_file(session *s, pawl_err *err)
 {
     const pawl_budget places = { .running = session_threads() };
@@ -379,7 +371,7 @@ static pawl_code bind_file(session *s, pawl_err *err)
             rc = pawl_engine_budget(s->engine, e->name, &places, err);
     }
     if (rc == PAWL_OK && !s->hands_out)
-        rc = pawl_engine_effect(s->engine, "hook", hook_of, s, PAWL_AT_LEAST_ONCE, err);
+        rc = pawl_engine_effect(s->engine, "hook", session_hook, s, PAWL_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && !s->hands_out)
         rc = pawl_engine_effect(s->engine, "links", effect_links, NULL, PAWL_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && s->file->agent == NULL)

@@ -17,7 +17,7 @@ static const char *const events_here[] = { "PreToolUse", "PostToolUse", "PostToo
                                            "SessionStart", "SessionEnd", "PostAssistantResponse", "Notification", "before", "after" };
 static const char *const group_keys[] = { "matcher", "hooks" };
 static const char *const hook_keys[] = { "type", "command", "run", "url", "headers", "env", "timeout", "profile", "if", "statusMessage", "callback" };
-static const char *const foreign_keys[] = { "type", "command", "run", "url", "headers", "timeout", "profile", "if", "statusMessage", "async" };
+static const char *const foreign_keys[] = { "type", "command", "run", "url", "headers", "timeout", "profile", "if", "statusMessage", "async", "callback" };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 

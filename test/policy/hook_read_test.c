@@ -277,6 +277,28 @@ PAWL_TEST(test_P4_hooks_of_moments_fit_by_what_each_is_about)
     }
 }
 
+/* A callback elsewhere would be a hook that nobody performs. */
+PAWL_TEST(test_P5_a_callback_is_of_a_client_alone)
+{
+    static const char *const froms[] = { "settings.json", "", "--settings", "Client", HOOKS_OF_CLIENT };
+    static const char json[] = "{\"PreToolUse\":[{\"hooks\":[{\"type\":\"callback\",\"callback\":\"hook_0\",\"timeout\":7}]}]}";
+    static const char both[] = "{\"PreToolUse\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"x\",\"callback\":\"hook_0\"}]}]}";
+    arena mem;
+
+    arena_init(&mem, NULL, 4096);
+    for (size_t i = 0; i < sizeof froms / sizeof *froms; i++) {
+        const bool client = strcmp(froms[i], HOOKS_OF_CLIENT) == 0;
+        hook_list all = {0};
+        pawl_err err = {0};
+
+        CHECK((hooks_read(&mem, value_parse(&mem, json, sizeof json - 1, "hooks", &err), froms[i], &all, &err) == PAWL_OK) == client);
+        CHECK(all.count == (client ? 1u : 0u));
+        CHECK(!client || (strcmp(all.items[0].callback, "hook_0") == 0 && all.items[0].profile == HOOK_CLAUDE && all.items[0].timeout_s == 7));
+        CHECK(hooks_read(&mem, value_parse(&mem, both, sizeof both - 1, "hooks", &err), froms[i], &all, &err) == PAWL_INVALID);
+    }
+    arena_free(&mem);
+}
+
 PAWL_TEST(test_P4_limits_of_hooks_are_told_and_nothing_is_added_by_half)
 {
     static const char *const one = "{\"type\":\"command\",\"command\":\"x\"}";

@@ -2,6 +2,7 @@
  *
  * Called by chat.c on the main thread; chat_config() by the listener, too, which owns no session. */
 #include "cli/chat/chat.h"
+#include "policy/hook.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,7 @@ const char *chat_word(const chat *k, const char *name, const char *rule)
 {
     if (!k->c->bare || rule == NULL)
         return name;
-    return strcmp(rule, "AskUser") == 0 ? "AskUserQuestion" : rule;
+    return hook_tool_elsewhere(rule);
 }
 
 static const pawl_value *tool_named(chat *k, session *known, const char *word, size_t size, pawl_err *err)

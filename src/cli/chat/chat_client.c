@@ -145,17 +145,34 @@ static pawl_code hooks_give(chat *k, pawl_err *err)
         if (pawl_value_size(all) > 0)
             events = value_with(mem, events, pawl_value_string(event), all);
     }
-    if (hooks_read(mem, events, HOOKS_OF_CLIENT, &checked, err) != PAWL_OK)
+    if (hooks_read_in(mem, events, HOOKS_OF_CLIENT, k->s->folder, &checked, err) != PAWL_OK)
         return err->code;
     if (k->s->given == NULL)
         k->s->given = value_pack(mem, NULL, "{}");
     v = pawl_value_get(k->s->given, "hooks");
-    v = value_push(mem, v != NULL ? v : value_pack(mem, NULL, "[]"), value_pack(mem, NULL, "{s:s,s:v}", "from", HOOKS_OF_CLIENT, "hooks", events));
+    v = value_push(mem, v != NULL ? v : value_pack(mem, NULL, "[]"), value_pack(mem, NULL, "{s:s,s:v,s:s}", "from", HOOKS_OF_CLIENT, "hooks", events,
+                                                                                                    "project", k->s->folder));
     k->s->given = value_with(mem, k->s->given, "hooks", v);
     return k->s->given != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "no memory for hooks");
 }
 
 /* ---- rules and folders ---------------------------------------------------------------------------------------- */
+
+/* The tool by its name here: TodoWrite is Todo. */
+static bool rule_give(chat *k, const char *list, const char *rule, size_t size, const char *from)
+{
+    const char *open = memchr(rule, '(', size), *here = hook_tool_here(rule, open != NULL ? (size_t)(open - rule) : size);
+    bool given;
+    buf b;
+
+    if (here == NULL)
+        return given_rule(k->s, list, rule, size, from);
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%s%.*s", here, open != NULL ? (int)(size - (size_t)(open - rule)) : 0, open != NULL ? open : "");
+    given = !b.failed && given_rule(k->s, list, b.data, b.size, from);
+    buf_free(&b);
+    return given;
+}
 
 /* "Read,Bash(git diff:*)": rules apart by commas or blanks, which count inside of parentheses. */
 static pawl_code rules_give(chat *k, const char *option, const char *list, pawl_err *err)
@@ -172,7 +189,7 @@ static pawl_code rules_give(chat *k, const char *option, const char *list, pawl_
             depth -= at[n] == ')' && depth > 0;
             n++;
         }
-        if (!given_rule(k->s, list, at, n, from))
+        if (!rule_give(k, list, at, n, from))
             return fail(err, PAWL_NOMEM, "no memory for --%s", option);
         at += n;
     }
