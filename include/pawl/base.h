@@ -132,4 +132,13 @@ PAWL_API const pawl_value *pawl_iter_next(pawl_iter *it, const pawl_value **key)
 #ifdef __cplusplus
 }
 #endif
+
+/* The version of these headers; pawl_version() of kernel.h is that of the library. Below 1.0.0 a minor version may break the API:
+ *     #if PAWL_VERSION_NUMBER >= 200         from 0.2.0 on */
+#define PAWL_VERSION_MAJOR 0
+#define PAWL_VERSION_MINOR 1
+#define PAWL_VERSION_PATCH 0
+#define PAWL_VERSION "0.1.0"
+#define PAWL_VERSION_NUMBER (PAWL_VERSION_MAJOR * 10000 + PAWL_VERSION_MINOR * 100 + PAWL_VERSION_PATCH)
+
 #endif

@@ -60,7 +60,7 @@ const char *limits_error(const pawl_limits *l)
     return cost_error(&l->cost);
 }
 
-const char *pawl_version(void) { return "0.1.0"; }
+const char *pawl_version(void) { return PAWL_VERSION; }
 
 const pawl_limits *machine_limits(const pawl_machine *m, const char *effect)
 {
