@@ -144,7 +144,7 @@ static const char *unknown_in(const pawl_value *object, const char *const *known
 
 static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *from, const char *base, bool trusted, pawl_err *err)
 {
-    static const char *const whole[] = { "$schema", "permissions", "hooks", "sandbox", "anchor", "claude", NULL };
+    static const char *const whole[] = { "$schema", "permissions", "hooks", "sandbox", "anchor", "claude", "notify", NULL };
     static const char *const known[] = { "allow", "ask", "deny", "additionalDirectories", "defaultMode", NULL };
     const pawl_value *p = pawl_value_get(v, "permissions");
     const char *other = unknown_in(v, whole);
@@ -152,7 +152,7 @@ static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *f
     hook_list checked = {0};
 
     if (other != NULL)
-        return fail(err, PAWL_INVALID, "%s: \"%.40s\" is not known here: permissions, hooks, sandbox, anchor and claude are", from, other);
+        return fail(err, PAWL_INVALID, "%s: \"%.40s\" is not known here: permissions, hooks, sandbox, anchor, claude and notify are", from, other);
     if (p != NULL && pawl_value_type(p) != PAWL_TYPE_OBJECT)
         return fail(err, PAWL_INVALID, "%s: \"permissions\" is an object with allow, ask and deny", from);
     if ((other = unknown_in(p, known)) != NULL)
@@ -192,7 +192,7 @@ static bool wants_more(const pawl_value *v)
 /* `outer`: the settings of a folder above the project, of which only what denies and asks applies. */
 static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const char *project, bool outer, pawl_err *err)
 {
-    static const char *const own[] = { "anchor", "sandbox", "claude" };
+    static const char *const own[] = { "anchor", "sandbox", "claude", "notify" };
     const char *path = settings_of_project(g->mem, project), *person = settings_of_person(g->mem);
     const pawl_value *v;
     bool trusted;
