@@ -127,6 +127,7 @@ typedef struct process {
     /* out */
     buf out, err;               /* the beginning of stdout, the end of stderr */
     bool out_cut, err_cut;      /* joined: err_cut says whether anything was lost */
+    uint64_t said;              /* bytes that it wrote, with those that are not kept */
     stopped_by stopped;
     int status, signal;         /* signal 0: it exited by itself */
 } process;

@@ -195,6 +195,7 @@ static void keep(process_exec *r, int which, const char *data, size_t n)
     process *p = r->p;
     size_t room = p->output_bytes - p->out.size;
 
+    p->said += n;
     if (p->joined) {
         if (room > 0)
             buf_put(&p->out, data, n < room ? n : room);

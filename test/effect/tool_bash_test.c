@@ -56,8 +56,11 @@ PAWL_TEST(test_X2_long_output_keeps_its_beginning_and_its_end)
     /* 10 MB: of these only half a MiB of either end is kept */
     CHECK_INT(use(&k, "bash", "{\"command\":\"echo begin; head -c 10000000 /dev/zero | tr '\\\\0' x; echo end\"}"), PAWL_OK);
     CHECK(!is_error(&k) && (whole = said(&k.h, "/whole")) != NULL && strlen(whole) <= WHOLE_BYTES_MAX);
-    CHECK(strstr(whole, "[... more is left out here;") != NULL && strcmp(whole + strlen(whole) - 5, "xend\n") == 0);
+    CHECK(strstr(whole, "bytes are left out here; only ") != NULL && strcmp(whole + strlen(whole) - 5, "xend\n") == 0);
     CHECK(strncmp(whole, "begin\n", 6) == 0 && strncmp(content(&k), "begin\nxxx", 9) == 0 && strstr(content(&k), "xend\n\n[cut: ") != NULL);
+    /* its true size is told, and how much of it is missing */
+    CHECK(strstr(content(&k), "\n[cut: 30000 of 10000010 bytes are shown]") != NULL);
+    CHECK(strstr(content(&k), "\n[... 9970010 bytes are left out here ...]\n") != NULL);
     CHECK_INT(use(&k, "bash", "{\"command\":\"yes '\xe2\x82\xac\xe2\x82\xac' | tr -d '\\\\n' | head -c 2000001\"}"), PAWL_OK);
     CHECK((whole = said(&k.h, "/whole")) != NULL && strstr(whole, "\xef\xbf\xbd") == NULL);
     kit_close(&k);

@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(again.size == text.size && (text.size == 0 || memcmp(again.data, text.data, text.size) == 0));
     for (size_t most = 0; most < 40 && text.size > 0; most += 7) {
         buf_reset(&again);
-        must(plain_cut(&again, text.data, text.size, most, most % 2 == 0 ? CUT_END : CUT_MIDDLE) == (text.size > most));
+        must(plain_cut(&again, text.data, text.size, most, most % 2 == 0 ? CUT_END : CUT_MIDDLE, 0) == (text.size > most));
         must(again.size == 0 || utf8_valid(again.data, again.size));
     }
     buf_free(&again);

@@ -222,8 +222,14 @@ static pawl_code ended(tool_call *c, process *p, int64_t limit_ms)
     else if (p->status != 0)
         buf_fmt(out, "exit code %d\n", p->status);
     buf_put(out, p->out.data, head);
-    if (p->err_cut)
-        buf_fmt(out, "\n\n[... more is left out here; only %d bytes of the beginning and of the end are kept ...]\n\n", KEPT_BYTES);
+    if (p->err_cut) {
+        const size_t before = out->size;
+
+        c->lost = p->said - (head + p->err.size - lost);
+        buf_fmt(out, "\n\n[... %llu bytes are left out here; only %d bytes of the beginning and of the end are kept ...]\n\n", (unsigned long long)c->lost,
+                KEPT_BYTES);
+        c->lost -= out->size - before;  /* this line is none of its output */
+    }
     if (p->err.size > 0)
         buf_put(out, p->err.data + lost, p->err.size - lost);
     if (out->size == 0)

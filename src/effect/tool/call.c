@@ -71,7 +71,7 @@ pawl_code tool_text(tool_call *c, cut_where where, bool is_error)
     buf_init(&whole, &c->r->alloc);
     buf_init(&part, &c->r->alloc);
     plain_put(&whole, c->out.data, c->out.size);
-    cut = plain_cut(&part, whole.data, whole.size, c->tool->output_bytes, where);
+    cut = plain_cut(&part, whole.data, whole.size, c->tool->output_bytes, where, c->lost);
     buf_reset(&c->r->text);
     buf_text(&c->r->text, "{\"content\":");
     if (c->ignored[0] != '\0')

@@ -38,7 +38,7 @@ void plain_put(buf *b, const char *data, size_t size)
 }
 
 /* The limit holds for the parts of the text, not for the notes about what is left out. */
-bool plain_cut(buf *out, const char *text, size_t size, size_t most, cut_where where)
+bool plain_cut(buf *out, const char *text, size_t size, size_t most, cut_where where, uint64_t lost)
 {
     size_t head = where == CUT_MIDDLE ? most / 2 : most, tail = most - head;
 
@@ -48,10 +48,10 @@ bool plain_cut(buf *out, const char *text, size_t size, size_t most, cut_where w
     tail -= cut_begin(text + size - tail, tail);
     buf_put(out, text, head);
     if (where == CUT_MIDDLE) {
-        buf_fmt(out, "\n\n[... %zu bytes are left out here ...]\n\n", size - head - tail);
+        buf_fmt(out, "\n\n[... %llu bytes are left out here ...]\n\n", (unsigned long long)(size - head - tail + lost));
         buf_put(out, text + size - tail, tail);
     }
-    buf_fmt(out, "\n[cut: %zu of %zu bytes are shown]", head + tail, size);
+    buf_fmt(out, "\n[cut: %zu of %llu bytes are shown]", head + tail, (unsigned long long)(size + lost));
     return true;
 }
 

@@ -40,6 +40,7 @@ struct tool_call {
     size_t hidden;              /* files and folders that a search left out, since a rule denies them */
     arena mem;
     buf out;                    /* the content that is being made */
+    uint64_t lost;              /* bytes that a command wrote beyond those of `out` */
     char note[512];             /* for people; "": none */
     char ignored[200];          /* names of arguments that only decorate; "": none */
     const char *limit;          /* name of the limit behind until_ms */
@@ -82,8 +83,9 @@ bool input_flag(const tool_call *c, const char *name);
 
 /* Append `data` as UTF-8: invalid bytes and NUL become U+FFFD. */
 void plain_put(buf *b, const char *data, size_t size);
-/* Cut `text` to about `most` bytes, between characters, with a note of what is left out; false: it is short enough. */
-bool plain_cut(buf *out, const char *text, size_t size, size_t most, cut_where where);
+/* Cut `text` to about `most` bytes, between characters, with a note of what is left out; false: it is short enough. `lost`: bytes that were lost in its
+ * middle, which the note counts, too. */
+bool plain_cut(buf *out, const char *text, size_t size, size_t most, cut_where where, uint64_t lost);
 bool plain_binary(const char *data, size_t size);   /* its first PROBE_BYTES contain NUL */
 
 /* ---- workspace_fs.c: files of the workspace, and of nowhere else -------------------------------------------- */
