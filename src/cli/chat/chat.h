@@ -29,6 +29,7 @@ typedef struct chat_source {    /* a run whose items are read */
     const char *call;           /* the tool call that spawned it; NULL: none */
     int64_t usage[4];           /* tokens of its last answer, as in chat_turn */
     const pawl_value *stop;     /* why that answer ended; NULL: not known */
+    const char *model;          /* that gave it, as the model reports it; NULL: not known */
     int64_t asked_ms;           /* when the model was asked last; 0: not known */
     bool over;                  /* it has ended and was read completely: this place is free */
     bool now;                   /* it began before this turn: its items up to now are not written */

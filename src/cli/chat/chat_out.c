@@ -243,7 +243,7 @@ static const pawl_value *answer_shown(chat *k, const pawl_value *m, chat_source 
             blocks = value_push(mem, blocks, block_shown(k, one));
     m = value_with(mem, m, "content", blocks);
     m = value_with(mem, m, "id", chat_uuid(mem));
-    m = value_with(mem, m, "model", value_string(mem, k->model, strlen(k->model)));
+    m = value_with(mem, m, "model", value_string(mem, of->model != NULL ? of->model : k->model, strlen(of->model != NULL ? of->model : k->model)));
     m = value_with(mem, m, "stop_reason", of->stop != NULL ? of->stop : value_null(mem));
     m = value_with(mem, m, "stop_sequence", value_null(mem));
     m = value_with(mem, m, "type", value_string(mem, "message", 7));
@@ -414,15 +414,16 @@ static const struct { const char *end, *subtype, *reason; const char *error; } e
     { "", "success", "tool_deferred", NULL },
 };
 
-/* By model; of sub-agents with other models, too, under that of the run. */
+/* By model; of sub-agents with other models, too, under the one that answered the run last. */
 static const pawl_value *models_of(const chat *k, arena *mem)
 {
     const chat_turn *t = &k->turn;
     const pawl_value *v = value_pack(mem, NULL, "{s:i,s:i,s:i,s:f,s:i,s:i,s:i}", "cacheCreationInputTokens", t->usage[3], "cacheReadInputTokens", t->usage[2],
                                      "contextWindow", (int64_t)0, "costUSD", (double)t->micros / 1e6, "inputTokens", t->usage[0], "outputTokens", t->usage[1],
                                      "webSearchRequests", (int64_t)0);
+    const char *model = k->sources[0].model != NULL ? k->sources[0].model : k->model;
 
-    return k->model != NULL ? value_with(mem, value_pack(mem, NULL, "{}"), k->model, v) : value_pack(mem, NULL, "{}");
+    return model != NULL ? value_with(mem, value_pack(mem, NULL, "{}"), model, v) : value_pack(mem, NULL, "{}");
 }
 
 const pawl_value *chat_result(chat *k, arena *mem, const char *end, const pawl_value *waits)
@@ -476,6 +477,8 @@ static void on_receipt(chat *k, const pawl_value *v, int64_t time_ms, chat_sourc
         k->turn.usage[i] += of->usage[i];
     }
     of->stop = kept(k, pawl_value_find(v, "/value/stop"));
+    if (pawl_value_string(pawl_value_find(v, "/value/model")) != NULL)
+        of->model = pawl_value_string(kept(k, pawl_value_find(v, "/value/model")));
     if (pawl_value_find(v, "/usage/calls") == NULL)
         k->turn.micros += pawl_value_int(pawl_value_find(v, "/usage/micros"));
     if (pawl_value_find(v, "/value/message") != NULL && of->asked_ms > 0 && time_ms > of->asked_ms)
