@@ -63,8 +63,8 @@ PAWL_API void pawl_tools_free(pawl_tools *t);                      /* may be NUL
 PAWL_API PAWL_MUST_USE pawl_code pawl_tools_add(pawl_tools *t, const pawl_tool *tool, pawl_err *err);
 /* Adds a program as a tool: `run` ends in NULL and is never passed to a shell; the input goes to stdin as JSON, stdout is the content, and a status other
  * than 0 is an error of the tool with the end of stderr. It runs in the workspace with the environment without secrets (NAME_API_KEY,
- * PAWL_SECRET_NAME) that `tool->env` does not name; in plan mode only when its class is read, in a read-only sandbox. `tool->fn` is ignored. Errors as
- * of pawl_tools_add. */
+ * PAWL_SECRET_NAME) that `tool->env` does not name. If its class is read it runs in a read-only sandbox without network (P7; pawl_tools_sandbox); in plan
+ * mode no other class runs. `tool->fn` is ignored. Errors as of pawl_tools_add. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_tool_command(pawl_tools *t, const pawl_tool *tool, const char *const *run, pawl_err *err);
 /* Adds built-in tools (docs/TOOLS.md): the one of that name; NULL: all. All of them are added, or none. PAWL_INVALID: no such tool; PAWL_CONFLICT: a name
  * is taken. */

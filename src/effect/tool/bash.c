@@ -417,21 +417,34 @@ static pawl_code program_ended(tool_call *c, const pawl_value *v)
     return tool_text(c, CUT_END, false);
 }
 
+/* A program that runs unasked because it only reads is run where it can only read (P7). */
+static pawl_code program_sandbox(tool_call *c, bool *inside)
+{
+    const bool plan = tool_in_plan(c->job), off = c->sandbox->need == PAWL_SANDBOX_OFF;
+    char why[SANDBOX_SAID_BYTES] = "";
+    sandbox_is is;
+
+    *inside = plan || (c->tool->cls == PAWL_READ && !off);
+    if (!*inside || (is = sandbox_try(SANDBOX_READ_ONLY, why)) == SANDBOX_WORKS)
+        return PAWL_OK;
+    *inside = false;
+    return plan ? sandbox_refuses(c->r, is, why) : c->sandbox->need == PAWL_SANDBOX_REQUIRED ? refused(c, is, why) : without(c, is, why);
+}
+
 pawl_code tool_command(tool_call *c)
 {
-    char why[SANDBOX_SAID_BYTES] = "";
     pawl_job job = *c->job;
     pawl_reply reply;
-    sandbox_is is;
+    bool inside;
     pawl_code rc;
 
-    if (tool_in_plan(c->job) && (is = sandbox_try(SANDBOX_READ_ONLY, why)) != SANDBOX_WORKS)
-        return sandbox_refuses(c->r, is, why);
+    if ((rc = program_sandbox(c, &inside)) != PAWL_OK)
+        return rc;
     if ((job.args = args_of(c)) == NULL)
         return tool_nomem(c);
     job.later = NULL;           /* waits here, because the reply is converted afterwards */
     reply_init(&reply, &c->r->alloc);
-    rc = tool_in_plan(c->job) ? sandbox_command(&job, &reply, (effect_codes){ 0 }) : pawl_effect_command(&job, &reply, NULL);
+    rc = inside ? sandbox_command(&job, &reply, (effect_codes){ 0 }) : pawl_effect_command(&job, &reply, NULL);
     if (rc == PAWL_OK) {
         rc = program_ended(c, value_parse(&c->mem, reply.text.data, reply.text.size, "reply", NULL));
     } else if (rc == PAWL_CANCELED || rc == PAWL_UNKNOWN || rc == PAWL_NOMEM) {
