@@ -155,7 +155,7 @@ static pawl_code folder_add(arena *mem, claude_files *out, const char *at, const
         return fail(err, PAWL_NOMEM, "no memory for the settings");
     if (access(folder, F_OK) != 0)
         return PAWL_OK;
-    f.trusted = !outer && settings_trusts(mem, at, err);
+    f.trusted = !outer && settings_trusts(mem, at, TRUST_CLAUDE, err);
     if ((rc = err->code) != PAWL_OK)
         return rc;
     f.scope = CLAUDE_LOCAL;

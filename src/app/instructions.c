@@ -207,7 +207,8 @@ static pawl_code imports_add(session *s, const char *path, const char *text, buf
     if (err->code == PAWL_OK && real != NULL)
         all.folder = arena_text(&s->mem, real);
     if (err->code == PAWL_OK)
-        all.trusted = settings_trusts(&s->mem, project != NULL ? project : settings_project(&s->mem, s->folder), err);
+        all.trusted = project != NULL ? settings_trusts(&s->mem, project, TRUST_CLAUDE, err)
+                                      : settings_trusts(&s->mem, settings_project(&s->mem, s->folder), TRUST_OWN, err);
     if (own != NULL)
         all.taken[all.n++] = arena_text(&s->mem, own);
     free(real);

@@ -201,7 +201,7 @@ static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const
         return err->code;
     if (outer)
         return settings_gather(g, v, path, project, false, err);
-    trusted = settings_trusts(g->mem, project, err);
+    trusted = settings_trusts(g->mem, project, TRUST_OWN, err);
     if (err->code != PAWL_OK)
         return err->code;
     if (!trusted && wants_more(v))
@@ -501,7 +501,7 @@ pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *
     const char *project = settings_project(mem, folder), *paths[2] = { settings_of_project(mem, project), settings_of_person(mem) };
 
     for (size_t i = 0; i < 2; i++) {
-        const bool trusted = i > 0 || settings_trusts(mem, project, err);
+        const bool trusted = i > 0 || settings_trusts(mem, project, TRUST_OWN, err);
         const pawl_value *v = err->code == PAWL_OK ? settings_read(mem, paths[i], err) : NULL;
         const char *word = pawl_value_string(pawl_value_get(pawl_value_get(v, "permissions"), "defaultMode"));
 

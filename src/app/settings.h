@@ -31,7 +31,11 @@ const char *settings_project(arena *mem, const char *folder);
 const char *settings_project_claude(arena *mem, const char *folder, pawl_err *err);
 const char *settings_of_person(arena *mem);                     /* path of the file; NULL: no HOME */
 const char *settings_of_project(arena *mem, const char *project);
-bool settings_trusts(arena *mem, const char *project, pawl_err *err);
+/* Which settings of a project are trusted: its own of Pawl, those of Claude Code. */
+typedef enum settings_kind { TRUST_OWN, TRUST_CLAUDE } settings_kind;
+bool settings_trusts(arena *mem, const char *project, settings_kind kind, pawl_err *err);
+bool settings_there(arena *mem, const char *project);           /* it has settings of one of the kinds */
+/* Of the kinds that are there. */
 pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err *err);
 /* One more allow rule of the project, until then (0: for ever). */
 pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err);

@@ -131,29 +131,65 @@ static const char *real_folder(arena *mem, const char *project)
     return out;
 }
 
-bool settings_trusts(arena *mem, const char *project, pawl_err *err)
+static const char *const trust_lists[] = { [TRUST_OWN] = "folders", [TRUST_CLAUDE] = "claude" };
+
+bool settings_trusts(arena *mem, const char *project, settings_kind kind, pawl_err *err)
 {
     const pawl_value *v = settings_read(mem, trust_path(mem), err);
 
-    return v != NULL && names(pawl_value_get(v, "folders"), real_folder(mem, project));
+    return v != NULL && names(pawl_value_get(v, trust_lists[kind]), real_folder(mem, project));
 }
 
+/* Whether the project has settings of that kind. */
+static bool has_kind(arena *mem, const char *project, settings_kind kind)
+{
+    static const char *const files[] = { ".pawl/settings.json", ".claude/settings.json", ".claude/settings.local.json" };
+    const size_t from = kind == TRUST_OWN ? 0 : 1, to = kind == TRUST_OWN ? 1 : 3;
+
+    for (size_t i = from; i < to; i++) {
+        const char *path = settings_in(mem, project, files[i]);
+
+        if (path != NULL && access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool settings_there(arena *mem, const char *project)
+{
+    return has_kind(mem, project, TRUST_OWN) || has_kind(mem, project, TRUST_CLAUDE);
+}
+
+/* The list with the folder, or without it. */
+static const pawl_value *list_settled(arena *mem, const pawl_value *list, const char *real, bool with)
+{
+    const pawl_value *kept = value_pack(mem, NULL, "[]"), *one;
+    pawl_iter it = pawl_iter_of(list);
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_string(one) != NULL && strcmp(pawl_value_string(one), real) != 0)
+            kept = value_push(mem, kept, one);
+    return with ? value_push(mem, kept, value_string(mem, real, strlen(real))) : kept;
+}
+
+/* Settings of a kind that is not there are not trusted: a command of an agent might make them later. */
 pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err *err)
 {
     const char *path = trust_path(mem), *real = real_folder(mem, project);
-    const pawl_value *v, *kept = value_pack(mem, NULL, "[]"), *one;
-    pawl_iter it;
+    const pawl_value *v;
 
     if (path == NULL)
         return fail(err, PAWL_INVALID, "there is no HOME, and nowhere to keep which folders are trusted");
     v = settings_read(mem, path, err);
     if (v == NULL && err->code != PAWL_OK)
         return err->code;
-    it = pawl_iter_of(pawl_value_get(v, "folders"));
-    while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_string(one) != NULL && strcmp(pawl_value_string(one), real) != 0)
-            kept = value_push(mem, kept, one);
-    if (trusted)
-        kept = value_push(mem, kept, value_string(mem, real, strlen(real)));
-    return settings_write(mem, path, value_with(mem, v != NULL ? v : value_pack(mem, NULL, "{}"), "folders", kept), err);
+    v = v != NULL ? v : value_pack(mem, NULL, "{}");
+    for (int kind = TRUST_OWN; kind <= TRUST_CLAUDE; kind++) {
+        const pawl_value *list = pawl_value_get(v, trust_lists[kind]);
+        const bool with = trusted && has_kind(mem, project, (settings_kind)kind);
+
+        if (with || list != NULL)
+            v = value_with(mem, v, trust_lists[kind], list_settled(mem, list, real, with));
+    }
+    return settings_write(mem, path, v, err);
 }

@@ -129,9 +129,11 @@ static void folders_put(sandbox_words *w, const sandbox_ask *ask)
     for (size_t i = 0; i < ask->n; i++)
         if (!is_root(ask->folders[i].path))
             words_pair(w, writes(ask) && !ask->folders[i].read_only ? "--bind" : "--ro-bind", ask->folders[i].path);
-    for (size_t i = 0; writes(ask) && i < ask->n; i++)      /* V2 */
-        if (!is_root(ask->folders[i].path) && !ask->folders[i].read_only)
+    for (size_t i = 0; writes(ask) && i < ask->n; i++)      /* V2: settings and their hooks act outside of the sandbox */
+        if (!is_root(ask->folders[i].path) && !ask->folders[i].read_only) {
             words_pair(w, "--ro-bind-try", joined(w->mem, ask->folders[i].path, "/.pawl"));
+            words_pair(w, "--ro-bind-try", joined(w->mem, ask->folders[i].path, "/.claude"));
+        }
     if (writes(ask))
         home_starts_put(w, ask);
 }

@@ -345,18 +345,6 @@ static int modes(cli_call *c)
     return put ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Else whoever makes that file later, a command of an agent too, would have rules and hooks that nobody has read. */
-static bool has_settings(const char *project)
-{
-    static const char *const names[] = { ".pawl/settings.json", ".claude/settings.json", ".claude/settings.local.json" };
-    char path[PATH_MAX];
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (snprintf(path, sizeof path, "%s/%s", strcmp(project, "/") == 0 ? "" : project, names[i]) < (int)sizeof path && access(path, F_OK) == 0)
-            return true;
-    return false;
-}
-
 /* The project that is meant: of the folders with Pawl's and with Claude Code's settings the nearer one, which is the longer path. */
 static const char *project_meant(cli_call *c, const char *folder, pawl_err *err)
 {
@@ -364,7 +352,7 @@ static const char *project_meant(cli_call *c, const char *folder, pawl_err *err)
 
     if (own == NULL || err->code != PAWL_OK)
         return NULL;
-    return other != NULL && (!has_settings(own) || strlen(other) > strlen(own)) ? other : own;
+    return other != NULL && (!settings_there(&c->mem, own) || strlen(other) > strlen(own)) ? other : own;
 }
 
 static int trust(cli_call *c, bool trusted)
@@ -381,7 +369,7 @@ static int trust(cli_call *c, bool trusted)
     }
     project = project_meant(c, arena_text(&c->mem, real), &err);
     free(real);
-    if (project != NULL && trusted && !has_settings(project)) {
+    if (project != NULL && trusted && !settings_there(&c->mem, project)) {
         fail(&err, PAWL_INVALID, "%.300s has no .pawl/settings.json and no .claude/settings.json, so there is nothing to trust: write one first", project);
         return cli_fail(c, PAWL_INVALID, &err);
     }
