@@ -55,20 +55,11 @@ static uint64_t number_read(const pawl_value *v, const char *name, uint64_t most
 
 static pawl_code known(const pawl_value *v, const char *from, pawl_err *err)
 {
-    static const char *const names[] = { "need", "read", "write", "env", "unix_sockets", "processes", "files", "memory_mb", "file_mb", "scratch_mb" };
-    pawl_iter it = pawl_iter_of(v);
-    const pawl_value *key;
+    static const char *const names[] = { "need", "read", "write", "env", "unix_sockets", "processes", "files", "memory_mb", "file_mb", "scratch_mb", NULL };
+    const char *other = settings_unknown(v, names);
 
-    while (pawl_iter_next(&it, &key) != NULL) {
-        size_t i = 0;
-
-        while (i < sizeof names / sizeof *names && strcmp(pawl_value_string(key), names[i]) != 0)
-            i++;
-        if (i == sizeof names / sizeof *names)
-            return fail(err, PAWL_INVALID, "%s: sandbox.%.40s is not known: need, read, write, env, unix_sockets, processes, files, memory_mb, file_mb and "
-                        "scratch_mb are", from, pawl_value_string(key));
-    }
-    return PAWL_OK;
+    return other == NULL ? PAWL_OK : fail(err, PAWL_INVALID, "%s: sandbox.%.40s is not known: need, read, write, env, unix_sockets, processes, files, "
+                                          "memory_mb, file_mb and scratch_mb are", from, other);
 }
 
 static pawl_code object_read(arena *mem, const pawl_value *v, const char *from, pawl_sandbox *out, pawl_err *err)

@@ -125,29 +125,12 @@ static void directories_gather(gathered *g, const pawl_value *list, const char *
     }
 }
 
-/* A member that is not known here may restrict, so it is refused by name and not left out (P14). NULL: all are known. */
-static const char *unknown_in(const pawl_value *object, const char *const *known)
-{
-    pawl_iter it = pawl_iter_of(object);
-    const pawl_value *key;
-
-    while (pawl_iter_next(&it, &key) != NULL) {
-        size_t i = 0;
-
-        while (known[i] != NULL && strcmp(pawl_value_string(key), known[i]) != 0)
-            i++;
-        if (known[i] == NULL)
-            return pawl_value_string(key);
-    }
-    return NULL;
-}
-
 static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *from, const char *base, bool trusted, pawl_err *err)
 {
     static const char *const whole[] = { "$schema", "permissions", "hooks", "sandbox", "anchor", "claude", "notify", NULL };
     static const char *const known[] = { "allow", "ask", "deny", "additionalDirectories", "defaultMode", NULL };
     const pawl_value *p = pawl_value_get(v, "permissions");
-    const char *other = unknown_in(v, whole);
+    const char *other = settings_unknown(v, whole);
     pawl_code rc = PAWL_OK;
     hook_list checked = {0};
 
@@ -155,7 +138,7 @@ static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *f
         return fail(err, PAWL_INVALID, "%s: \"%.40s\" is not known here: permissions, hooks, sandbox, anchor, claude and notify are", from, other);
     if (p != NULL && pawl_value_type(p) != PAWL_TYPE_OBJECT)
         return fail(err, PAWL_INVALID, "%s: \"permissions\" is an object with allow, ask and deny", from);
-    if ((other = unknown_in(p, known)) != NULL)
+    if ((other = settings_unknown(p, known)) != NULL)
         return fail(err, PAWL_INVALID, "%s: permissions.%.40s is not known here: allow, ask, deny, additionalDirectories and defaultMode are", from, other);
     for (size_t i = trusted ? 0 : 1; i < 3 && rc == PAWL_OK; i++)
         rc = rules_gather(g, i, pawl_value_get(p, behaviors[i]), from, base, err);

@@ -45,6 +45,8 @@ pawl_code settings_write(arena *mem, const char *path, const pawl_value *v, pawl
 /* The whole of one settings file; NULL with err->code PAWL_OK: there is no such file. `path` may be NULL. */
 const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err);
 
+/* A member of the object that is none of these, up to a NULL: it may restrict, so it is refused by name and not left out (P14). NULL: all are. */
+const char *settings_unknown(const pawl_value *object, const char *const *known);
 /* A path of the settings with the person's home in place of a leading ~; NULL: no memory. */
 const char *settings_path(arena *mem, const char *path);
 const char *settings_in(arena *mem, const char *folder, const char *name);      /* FOLDER/NAME; NULL: it is too long, or no memory */

@@ -193,3 +193,19 @@ pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err
     }
     return settings_write(mem, path, v, err);
 }
+
+const char *settings_unknown(const pawl_value *object, const char *const *known)
+{
+    pawl_iter it = pawl_iter_of(object);
+    const pawl_value *key;
+
+    while (pawl_iter_next(&it, &key) != NULL) {
+        size_t i = 0;
+
+        while (known[i] != NULL && strcmp(pawl_value_string(key), known[i]) != 0)
+            i++;
+        if (known[i] == NULL)
+            return pawl_value_string(key);
+    }
+    return NULL;
+}

@@ -50,11 +50,10 @@ int go_mode(session *s, pawl_state *st, bool drives)
 
 int go_mode_with(session *s, const pawl_value **set)
 {
-    const pawl_value *update, *key, *v;
+    const pawl_value *update;
     pawl_err err = {0};
     pawl_state *st = pawl_run_state(s->engine, s->run, &err);
     pawl_code rc;
-    pawl_iter it;
     int code;
 
     if (st == NULL)
@@ -63,9 +62,7 @@ int go_mode_with(session *s, const pawl_value **set)
         return code;
     if ((rc = due(s, st, cli_given(s->c, "no-run") == NULL, &update, &err)) != PAWL_OK)
         return cli_fail(s->c, rc, &err);
-    it = pawl_iter_of(update);
-    while ((v = pawl_iter_next(&it, &key)) != NULL)
-        *set = value_with(&s->mem, *set, pawl_value_string(key), v);
+    *set = value_with_all(&s->mem, *set, update);
     if (*set != NULL)
         return EXIT_DONE;
     fail(&err, PAWL_NOMEM, "%s: no memory for its mode", s->run);

@@ -50,6 +50,7 @@ typedef struct value_place { const pawl_value *at, *sub, *put; } value_place;
 const pawl_value *value_fill(arena *a, const pawl_value *v, value_place *places, size_t n);
 /* `object` with a member set (in its place, or at the end); `array` with one more element. Strings are shared; NULL in, NULL out. */
 const pawl_value *value_with(arena *a, const pawl_value *object, const char *key, const pawl_value *v);
+const pawl_value *value_with_all(arena *a, const pawl_value *object, const pawl_value *members);        /* members NULL: the object */
 const pawl_value *value_push(arena *a, const pawl_value *array, const pawl_value *v);
 /* The value of an option: the "value" of an object that has one, or the option itself. NULL in, NULL out. */
 const pawl_value *value_option(const pawl_value *option);

@@ -117,6 +117,16 @@ const pawl_value *value_with(arena *a, const pawl_value *object, const char *key
     return of_val(out);
 }
 
+const pawl_value *value_with_all(arena *a, const pawl_value *object, const pawl_value *members)
+{
+    pawl_iter it = pawl_iter_of(members);
+    const pawl_value *key, *v;
+
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        object = value_with(a, object, pawl_value_string(key), v);
+    return object;
+}
+
 const pawl_value *value_push(arena *a, const pawl_value *array, const pawl_value *v)
 {
     size_t used, n = pawl_value_size(array);

@@ -498,6 +498,7 @@ static bool words_read(chat *k)
     const char *absent = cli_given(c, "ask"), *mode = cli_given(c, "mode"), *tool = cli_given(c, "permission-prompt-tool");
     const char *thinking = cli_given(c, "thinking");
     uint64_t turns, tokens;
+    int code;
 
     if (!formats_read(k) || !conversation_read(c))
         return false;
@@ -505,10 +506,10 @@ static bool words_read(chat *k)
         k->dont_ask = true;
         cli_give(c, "mode", mode = "default");
     }
+    if (!mode_given(c, &code))
+        return false;
     if (absent != NULL && strcmp(absent, "deny") != 0 && strcmp(absent, "wait") != 0)
         cli_usage(c, "--ask is deny or wait, and not \"%s\"", absent);
-    else if (mode != NULL && pawl_mode_named(mode) == PAWL_MODE_NONE)
-        cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", mode);
     else if (tool != NULL && (strcmp(tool, "stdio") != 0 || !k->frames_in))
         cli_usage(c, "--permission-prompt-tool is stdio, with frames on stdin, and not \"%s\"", tool);
     else if (thinking != NULL && strcmp(thinking, "disabled") != 0)

@@ -33,11 +33,10 @@ static pawl_code mode_now(session *s, pawl_state *st, pawl_mode *mode, pawl_err 
 static pawl_code settle(session *s, uint64_t seq, const pawl_value **set, pawl_err *err)
 {
     going_on g = { .mode = pawl_mode_named(cli_given(s->c, "mode")) };
-    const pawl_value *update = NULL, *key, *v;
+    const pawl_value *update = NULL;
     pawl_mode then, now = PAWL_MODE_NONE;
     pawl_state *st = pawl_run_state(s->engine, s->run, err);
     pawl_code rc;
-    pawl_iter it;
 
     if (st == NULL)
         return err->code < 0 ? err->code : PAWL_IO;
@@ -48,9 +47,7 @@ static pawl_code settle(session *s, uint64_t seq, const pawl_value **set, pawl_e
         g.mode = now;
     if (pawl_state_status(st) != PAWL_SUBMITTED && pawl_state_next(st) != PAWL_HALTED)
         rc = session_go_on(s, st, &g, &update, err);
-    it = pawl_iter_of(update);
-    while ((v = pawl_iter_next(&it, &key)) != NULL)
-        *set = value_with(&s->mem, *set, pawl_value_string(key), v);
+    *set = value_with_all(&s->mem, *set, update);
     pawl_state_free(st);
     return rc == PAWL_OK && *set == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for a fork", s->run) : rc;
 }

@@ -5,6 +5,7 @@
 #include "effect/resolve_links.h"
 #include "app/settings.h"
 #include "cli/open_session.h"
+#include "cli/run_driver.h"
 #include "cli/verbs.h"
 #include "file/run/permission.h"
 #include "net/net.h"
@@ -398,8 +399,8 @@ static int policy_run(cli_call *c)
         i++;
     if (i == 7 || (c->nargs > 0 && (c->nargs < words[i].least || c->nargs > words[i].most)))
         return cli_usage(c, "policy list, why CALL, shadowed, diff A B, modes, trust [FOLDER] or untrust [FOLDER]");
-    if (mode == PAWL_MODE_NONE)
-        return cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", given);
+    if (!mode_given(c, &code))
+        return code;
     if (i == 3)
         return differences(c, mode);
     if (i >= 4)
