@@ -3,6 +3,7 @@
  * Called by the verbs, on the main thread. The session is the verb's: session_free. */
 #include "effect/effect.h"
 #include "cli/open_session.h"
+#include "cli/changed_nodes.h"
 #include "cli/run_driver.h"
 #include "history/current_state.h"
 #include "host/open_questions.h"
@@ -108,8 +109,10 @@ static bool shown_first(void *ctx, const pawl_divergence *d)
 }
 
 /* Prints the first difference in behaviour, for the decision about --upgrade. */
-static int say_divergence(session *s)
+static int say_divergence(session *s, pawl_state *st)
 {
+    const pawl_value *file = pawl_state_get(st, "@file"), *text;
+    const char *main = pawl_value_string(pawl_value_get(file, "main")), *nodes;
     pawl_against sum = {0};
     pawl_err err = {0};
     pawl_code rc = pawl_history_against(session_store(s), s->machine, s->run, NULL, shown_first, s, &sum, &err);
@@ -118,6 +121,10 @@ static int say_divergence(session *s)
         return cli_fail(s->c, rc, &err);
     if (sum.diverged == 0)
         cli_note(s->c, "%s: with this file it would have behaved the same so far", s->run);
+    text = main != NULL ? pawl_value_get(pawl_value_get(file, "files"), main) : NULL;
+    if (s->file != NULL && pawl_value_string(text) != NULL &&
+        (nodes = changed_nodes(&s->mem, s->file->d, pawl_value_string(text), pawl_value_size(text))) != NULL)
+        cli_note(s->c, "changed nodes: %s", nodes);
     cli_note(s->c, "%s was started with another version of its file: --upgrade continues with this one", s->run);
     return EXIT_FAILED;
 }
@@ -149,7 +156,7 @@ static int take_run(session *s, pawl_store *store, pawl_state *st, const char *o
     if (other == NULL)
         cli_note(s->c, "%s: it ran under another machine than its file makes now: another version of Pawl, of jq, or of a plug-in", s->run);
     if (cli_given(s->c, "upgrade") == NULL)
-        return s->only_look ? EXIT_DONE : say_divergence(s);
+        return s->only_look ? EXIT_DONE : say_divergence(s, st);
     if (pawl_state_next(st) != PAWL_HALTED && (code = go_mode(s, st, true)) != EXIT_DONE)      /* before it: an adoption drives the run */
         return code;
     rc = session_upgrade(s, &err);
