@@ -133,6 +133,61 @@ PAWL_TEST(test_E7_E8_an_attempt_over_its_limit_is_followed_by_the_next)
     pawl_engine_free(e);
 }
 
+/* ---- K4: a secret, after an attempt that was given up ---------------------------------------------------------- */
+
+static const pawl_channel key_channel[] = { { .name = "key", .secret = "env:PAWL_TEST_POOL_KEY" }, { .name = "said" }, { 0 } };
+
+static pawl_code asks_with_key(pawl_step *s, void *arg)
+{
+    const pawl_value *said;
+    pawl_code rc = pawl_call(s, "job", pawl_pack(s, "{s:v}", "key", pawl_ref(s, "key")), &said);
+
+    (void)arg;
+    if (rc != PAWL_OK)
+        return rc;
+    pawl_set(s, "said", said);
+    return pawl_follow(s);
+}
+
+typedef struct deaf_first { pthread_mutex_t lock; pthread_cond_t answered; bool second; } deaf_first;
+
+/* The first attempt does not stop before the second one has said what it was given. */
+static pawl_code says_the_key(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    deaf_first *d = arg;
+    char text[96];
+
+    snprintf(text, sizeof text, "{\"you\":\"%s\"}", pawl_value_string(pawl_value_get(job->args, "key")));
+    pthread_mutex_lock(&d->lock);
+    d->second = d->second || job->attempt > 1;
+    pthread_cond_broadcast(&d->answered);
+    while (!d->second)
+        pthread_cond_wait(&d->answered, &d->lock);
+    pthread_mutex_unlock(&d->lock);
+    return pawl_reply_json(reply, text);
+}
+
+PAWL_TEST(test_K4_a_secret_comes_back_from_no_later_attempt)
+{
+    const pawl_limits limits = { .attempt_timeout_ms = 20, .retry = { .max_attempts = 3, .initial_ms = 1 } };
+    deaf_first d = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false };
+    pawl_graph *g = pawl_graph_new("keyed", 1);
+    pawl_engine *e;
+
+    CHECK_INT(setenv("PAWL_TEST_POOL_KEY", "tok-4711-abcdef", 1), 0);
+    pawl_graph_effect(g, "job", &limits);
+    for (size_t i = 0; key_channel[i].name != NULL; i++)
+        pawl_graph_channel_with(g, &key_channel[i]);
+    pawl_graph_node(g, "one", asks_with_key, NULL);
+    pawl_graph_chain(g, PAWL_START, "one", PAWL_END, NULL);
+    e = engine_of(pawl_graph_compile(g, NULL), pawl_store_memory(NULL), says_the_key, &d, PAWL_AT_LEAST_ONCE);
+    pawl_engine_grace(e, 0);
+    CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
+    CHECK_STR(pawl_run_get(e, "r", "said"), "{\"you\":\"***************\"}");
+    pawl_engine_free(e);
+    (void)unsetenv("PAWL_TEST_POOL_KEY");
+}
+
 /* ---- E10: called off while it is performed ------------------------------------------------------------------ */
 
 /* The first one has somebody else call the run off; both go on until they are told to stop. */

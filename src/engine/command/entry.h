@@ -183,6 +183,7 @@ pawl_code args_as_of(pawl_engine *e, cached_run *r, const char *id, arena *mem, 
 
 /* The values that were put into `args`, so that its reply is freed of them. False: no memory. */
 bool secrets_keep(outbox_entry *entry, const pawl_value *args, const pawl_value *secrets);
+bool secrets_copy(outbox_entry *copy, const outbox_entry *entry);   /* for the attempt after one that was given up; false: no memory */
 /* What a machine may not read, it does not get back: the reply has stars in place of them (K4). */
 void secrets_star(pawl_engine *e, outbox_entry *entry);
 pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_value *secrets, bool *missing, pawl_err *why,

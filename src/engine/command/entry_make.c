@@ -90,6 +90,8 @@ outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry)
     copy->limits.on_unknown = limits.on_unknown == NULL ? NULL : arena_strdup(&copy->mem, limits.on_unknown, strlen(limits.on_unknown));
     copy->h = entry->h;
     copy->order = entry->order;
+    if (!secrets_copy(copy, entry))
+        copy->mem.failed = true;
     entry_begin(copy, ENTRY_READY, args, entry->resolution == RESOLUTION_OPEN && !state_canceling(entry->run->st) ? RESOLUTION_OPEN : RESOLUTION_CLOSED);
     if (!copy->mem.failed)
         return copy;

@@ -86,6 +86,21 @@ bool secrets_keep(outbox_entry *entry, const pawl_value *args, const pawl_value 
     return !entry->mem.failed;
 }
 
+bool secrets_copy(outbox_entry *copy, const outbox_entry *entry)
+{
+    size_t n = 0;
+
+    if (entry->secrets == NULL)
+        return true;
+    while (entry->secrets[n] != NULL)
+        n++;
+    if ((copy->secrets = arena_zero(&copy->mem, (n + 1) * sizeof *copy->secrets)) == NULL)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        copy->secrets[i] = arena_text(&copy->mem, entry->secrets[i]);
+    return !copy->mem.failed;
+}
+
 static size_t text_free_of(const outbox_entry *entry, char *text, size_t size)
 {
     size_t hits = 0;
