@@ -17,17 +17,6 @@ static bool is_given(const pawl_value *one)
     return from != NULL && (strncmp(from, "--", 2) == 0 || strcmp(from, HOOKS_OF_CLIENT) == 0);
 }
 
-static bool is_among(const pawl_value *list, const pawl_value *one)
-{
-    pawl_iter it = pawl_iter_of(list);
-    const pawl_value *other;
-
-    while ((other = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_equal(other, one))
-            return true;
-    return false;
-}
-
 /* The elements of `more` behind those of policy.NAME; `kept`: only those that an earlier call gave. */
 static const pawl_value *list_add(arena *mem, const pawl_value *policy, const char *name, const pawl_value *more, bool kept)
 {
@@ -36,7 +25,7 @@ static const pawl_value *list_add(arena *mem, const pawl_value *policy, const ch
     bool any = false;
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL) {
-        if ((kept && !is_given(one)) || is_among(list, one))
+        if ((kept && !is_given(one)) || value_among(list, one))
             continue;
         list = value_push(mem, list != NULL ? list : value_pack(mem, NULL, "[]"), one);
         any = true;
@@ -109,7 +98,7 @@ static const pawl_value *hooks_keep(const session *s, arena *mem, const pawl_val
         const char *from = pawl_value_string(pawl_value_get(one, "from"));
         const bool client = from != NULL && strcmp(from, HOOKS_OF_CLIENT) == 0;
 
-        if (!is_given(one) || is_among(list, one) || (client && s->gives_up_hooks))
+        if (!is_given(one) || value_among(list, one) || (client && s->gives_up_hooks))
             continue;
         if (client && s->client != NULL) {
             left = events_left(s, mem, pawl_value_get(one, "hooks"));

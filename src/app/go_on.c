@@ -36,17 +36,6 @@ static pawl_code mode_due(const session *s, pawl_state *st, const going_on *g, c
 
 /* ---- rules ------------------------------------------------------------------------------------------------ */
 
-static bool is_among(const pawl_value *list, const pawl_value *one)
-{
-    pawl_iter it = pawl_iter_of(list);
-    const pawl_value *other;
-
-    while ((other = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_equal(other, one))
-            return true;
-    return false;
-}
-
 /* The rules of the run, and what the settings here add to deny, ask and look. */
 static const pawl_value *restricted(arena *mem, const pawl_value *was, const pawl_value *here)
 {
@@ -62,7 +51,7 @@ static const pawl_value *restricted(arena *mem, const pawl_value *was, const paw
         pawl_iter it = pawl_iter_of(pawl_value_get(here, names[i]));
 
         while ((one = pawl_iter_next(&it, NULL)) != NULL) {
-            if (is_among(list, one))
+            if (value_among(list, one))
                 continue;
             list = value_push(mem, list != NULL ? list : value_pack(mem, NULL, "[]"), one);
             out = value_with(mem, out, names[i], list);

@@ -56,6 +56,7 @@ const pawl_value *value_push(arena *a, const pawl_value *array, const pawl_value
 const pawl_value *value_option(const pawl_value *option);
 /* Whether `v` is the value of one of `options`. */
 bool value_one_of(const pawl_value *options, const pawl_value *v);
+bool value_among(const pawl_value *list, const pawl_value *v);      /* whether an element of the array equals `v` */
 
 /* One-node values, in the arena. */
 const pawl_value *value_null(arena *a);

@@ -344,6 +344,17 @@ const pawl_value *value_option(const pawl_value *option)
     return value != NULL ? value : option;
 }
 
+bool value_among(const pawl_value *list, const pawl_value *v)
+{
+    pawl_iter it = pawl_iter_of(list);
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL)
+        if (pawl_value_equal(one, v))
+            return true;
+    return false;
+}
+
 bool value_one_of(const pawl_value *options, const pawl_value *v)
 {
     pawl_iter it = pawl_iter_of(options);
