@@ -155,9 +155,11 @@ static pawl_code folder_add(arena *mem, claude_files *out, const char *at, const
         return fail(err, PAWL_NOMEM, "no memory for the settings");
     if (access(folder, F_OK) != 0)
         return PAWL_OK;
-    f.trusted = !outer && settings_trusts(mem, at, TRUST_CLAUDE, err);
+    f.trusted = settings_trusts(mem, at, TRUST_CLAUDE, err);
     if ((rc = err->code) != PAWL_OK)
         return rc;
+    f.guards = outer && f.trusted;      /* else whoever makes a .claude in a folder below would take them away */
+    f.trusted = f.trusted && !outer;
     f.scope = CLAUDE_LOCAL;
     f.path = settings_in(mem, folder, "settings.local.json");
     if ((rc = file_add(mem, out, f, err)) == PAWL_OK && !is_home) {
@@ -449,7 +451,7 @@ const pawl_value *claude_said(const app_caller *caller, const app_caller *told, 
     if (rc != PAWL_OK)
         return NULL;
     out = value_pack(mem, NULL, "{s:{s:v,s:v,s:v,s:v}}", "permissions", "additionalDirectories", folders, "allow", lists[0], "ask", lists[1], "deny", lists[2]);
-    if (hooks == NULL || !f->trusted)
+    if (hooks == NULL || !(f->trusted || (f->guards && !pawl_value_bool(pawl_value_get(f->v, "disableAllHooks")))))
         return out;
     hooks = hooks_of_claude(mem, hooks, &foreign, err);
     return hooks != NULL ? value_with(mem, out, "hooks", hooks) : NULL;

@@ -14,7 +14,8 @@ typedef struct claude_file {
     const char *base;           /* where a rule that begins with / begins */
     const char *project;        /* the folder with its .claude; of the person's and managed files the nearest such folder, or the working folder */
     bool trusted;               /* what widens counts */
-    bool outer;                 /* of a folder above the project: only its deny and ask rules count */
+    bool outer;                 /* of a folder above the project: only what restricts counts */
+    bool guards;                /* .. and the person trusts it: its hooks run, too, for they may deny */
     const pawl_value *v;
 } claude_file;
 

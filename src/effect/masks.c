@@ -261,6 +261,45 @@ static void git_keep(mask_search *f, const char *workspace)
         git_each(f, head, 1, git_tree_keep);
 }
 
+/* ---- settings of Claude Code ------------------------------------------------------------------------------- */
+
+/* A folder of settings, with the hook scripts in it, which act outside of the sandbox. `made`: it is made if it is missing. */
+static void settings_keep(mask_search *f, char path[PATH_MAX], bool made)
+{
+    char real[PATH_MAX];
+
+    if (realpath(path, real) == NULL && (errno != ENOENT || !made || !writable(f, path) || !folders_make(path) || realpath(path, real) == NULL))
+        return;
+    keep_put(f, real);
+}
+
+/* That of the person: all of it counts, without trust. True: there is one. */
+static bool person_keep(mask_search *f)
+{
+    const char *own = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
+    const bool given = own != NULL && *own == '/';
+    char path[PATH_MAX];
+    struct stat st;
+
+    if ((!given && (home == NULL || *home != '/')) ||
+        snprintf(path, sizeof path, "%s%s", given ? own : home, given ? "" : "/.claude") >= (int)sizeof path)
+        return false;
+    settings_keep(f, path, true);
+    return stat(path, &st) == 0;
+}
+
+/* Who has no settings of Claude Code gets no empty folders for them. */
+static void claude_keep(mask_search *f, const sandbox_ask *ask)
+{
+    const bool person = person_keep(f);
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < ask->n; i++)
+        if (!ask->folders[i].read_only && strcmp(ask->folders[i].path, "/") != 0 &&
+            snprintf(path, sizeof path, "%s/.claude", ask->folders[i].path) < (int)sizeof path)
+            settings_keep(f, path, person);
+}
+
 /* ---- stores ---------------------------------------------------------------------------------------------- */
 
 /* A pawl.db that is not in use would be the store of the next process that is started in that folder. */
@@ -319,6 +358,8 @@ pawl_code masks_find(arena *mem, const sandbox_ask *ask, const char *home, masks
             git_keep(&f, ask->folders[i].path);
         else
             above_put(&f, ask->folders[i].path);
+    if (f.writes)
+        claude_keep(&f, ask);
     own_folder_mask(&f, OWN_STATE);
     own_folder_mask(&f, OWN_CONFIG);
     if ((more = stores_of(mem, f.folders, f.n, &nmore)) == NULL || (files = reach_files(mem, more, nmore, &nfiles)) == NULL)
