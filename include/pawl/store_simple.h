@@ -31,7 +31,8 @@ typedef bool pawl_record_fn(void *ctx, const char *key, uint64_t version);
  * 32 KiB.
  *
  * Each returns PAWL_OK or a code below 0; what failed goes to err->text, one line without the key and the name of the store, which Pawl adds. It may stay
- * empty; `err` is never NULL. After a code but PAWL_CONFLICT a put may have happened or not: Pawl looks. */
+ * empty; `err` is never NULL. After any code but PAWL_OK and PAWL_INVALID a put may have happened or not (PAWL_CONFLICT: with a first try of
+ * itself, which a client library repeated): Pawl looks. */
 typedef struct pawl_simple_methods {
     const char *name;           /* "folder": named in errors */
     /* Replaces the record under `key` if its version is `before` now, which is 0 when there is none; else PAWL_CONFLICT, and nothing changes. The record then

@@ -108,6 +108,31 @@ PAWL_TEST(test_E16_a_delivery_again_is_success_and_other_bytes_are_a_conflict)
     pawl_store_free(s);
 }
 
+/* A handle may remember the run as it was, with this delivery. */
+PAWL_TEST(test_E16_a_delivery_again_to_a_run_that_another_removed_is_not_success)
+{
+    pawl_store *s = fresh(), *other;
+    uint64_t f;
+
+    if (!made->shared) {
+        pawl_store_free(s);
+        check_skip("it has one handle alone");
+    }
+    other = opened("");
+    f = begun(s, "r", "");
+    CHECK_INT(deliver(s, "r", "a", PAWL_DELIVER_SIGNAL, "bell", NULL), PAWL_OK);
+    CHECK_INT(other->verbs->remove(other, "r", f, NULL), PAWL_OK);
+    CHECK_INT(deliver(s, "r", "a", PAWL_DELIVER_SIGNAL, "bell", NULL), PAWL_GONE);
+    f = begun(s, "r", "");
+    CHECK_INT(deliver(s, "r", "a", PAWL_DELIVER_SIGNAL, "bell", NULL), PAWL_OK);
+    CHECK_INT(other->verbs->remove(other, "r", f, NULL), PAWL_OK);
+    begun(other, "r", "");
+    CHECK_INT(deliver(s, "r", "a", PAWL_DELIVER_SIGNAL, "bell", NULL), PAWL_OK);
+    CHECK_STR(deliveries(other, "r"), "a ");
+    pawl_store_free(other);
+    pawl_store_free(s);
+}
+
 PAWL_TEST(test_E16_deliveries_are_taken_with_the_lines_or_not_at_all)
 {
     pawl_store *s = fresh();

@@ -2,6 +2,7 @@
 #include "store/simple/simple.h"
 
 #include <stdio.h>
+#include <sys/random.h>
 
 static void simple_free(simple_handle *h)
 {
@@ -92,6 +93,12 @@ pawl_store *pawl_store_simple(const pawl_simple_methods *methods, void *ctx, con
     }
     if ((h = mem_new(&alloc, sizeof *h)) == NULL || (h->cached = mem_new(&alloc, SIMPLE_CACHED_RUNS * sizeof *h->cached)) == NULL) {
         fail(err, PAWL_NOMEM, "no memory for a store");
+        mem_free(&alloc, h, sizeof *h);
+        return NULL;
+    }
+    if (getrandom(h->life, sizeof h->life, 0) != (ssize_t)sizeof h->life) {
+        fail(err, PAWL_IO, "%s: the system gives no random numbers", methods->name);
+        mem_free(&alloc, h->cached, SIMPLE_CACHED_RUNS * sizeof *h->cached);
         mem_free(&alloc, h, sizeof *h);
         return NULL;
     }

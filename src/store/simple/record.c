@@ -1,10 +1,15 @@
 /* record.c - records of a store of three methods: checksums, calls of the methods, and the coding of fields.
  *
- * A record is "p1", 16 bytes of a SHA-256 over its key and body, and the body: a record that is damaged, torn or under a wrong key is found. Called by the
- * other files of the folder. Invariant: what a method returns is checked here, so that no code that it may not return goes further. */
+ * A record is "p2", 16 bytes of a SHA-256 over its key and all that follows, a nonce, and the body: a record that is damaged, torn or under a wrong key is
+ * found. Two writers put the same bytes under the same version, if nothing tells them apart: so each put has its own nonce. "p1" is a record without one, of a
+ * store that an older build wrote. Called by the other files of the folder. Invariant: what a method returns is checked here, so that no code that it may not
+ * return goes further. */
 #include "store/simple/simple.h"
 
 #include <stdlib.h>
+#include <unistd.h>
+
+enum { RECORD_HEAD_OLD_BYTES = SIMPLE_RECORD_HEAD_BYTES - SIMPLE_NONCE_BYTES };
 
 uint32_t simple_hash(const char *text)
 {
@@ -30,30 +35,50 @@ static pawl_code method_failed(simple_handle *h, const char *method, const char 
     return fail(err, rc, "%s: %s: %s: %s", h->methods.name, key, method, n > 0 ? text : pawl_code_name(rc));
 }
 
-static void sum_make(const char *key, pawl_bytes body, char out[SIMPLE_SUM_BYTES])
+/* Over the key, and the record after the checksum. */
+static void sum_make(const char *key, const buf *record, char out[SIMPLE_SUM_BYTES])
 {
     hash sum;
 
-    hash_parts((const pawl_bytes[]){ { key, strlen(key) + 1 }, body }, 2, &sum);
+    hash_parts((const pawl_bytes[]){ { key, strlen(key) + 1 }, { record->data + RECORD_HEAD_OLD_BYTES, record->size - RECORD_HEAD_OLD_BYTES } }, 2, &sum);
     memcpy(out, sum.b, SIMPLE_SUM_BYTES);
 }
 
 void record_begin(buf *record)
 {
-    static const char room[SIMPLE_RECORD_HEAD_BYTES] = "p1";
+    static const char room[SIMPLE_RECORD_HEAD_BYTES] = "p2";
 
     buf_reset(record);
     buf_put(record, room, sizeof room);
 }
 
-/* Whether the record is there in this version after all, though the put did not say so. */
-static bool was_put(simple_handle *h, const char *key, uint64_t version)
+pawl_bytes record_body(const buf *record)
+{
+    const size_t head = record->data[1] == '1' ? RECORD_HEAD_OLD_BYTES : SIMPLE_RECORD_HEAD_BYTES;
+
+    return (pawl_bytes){ record->data + head, record->size - head };
+}
+
+/* What no other put has. The process, too: a handle may be in both after a fork. */
+static void nonce_make(simple_handle *h, char out[SIMPLE_NONCE_BYTES])
+{
+    const uint64_t process = (uint64_t)getpid(), count = ++h->puts;
+    hash sum;
+
+    hash_parts((const pawl_bytes[]){ { (const char *)h->life, sizeof h->life }, { (const char *)&process, sizeof process },
+                                     { (const char *)&count, sizeof count } }, 3, &sum);
+    memcpy(out, sum.b, SIMPLE_NONCE_BYTES);
+}
+
+/* Whether this very record is there after all, though the put did not say so. */
+static bool was_put(simple_handle *h, const char *key, uint64_t version, const buf *record)
 {
     pawl_err why = { PAWL_OK, "" };
     uint64_t is = 0;
 
     buf_reset(&h->in.b);
-    return h->methods.get(h->ctx, key, &h->in, &is, &why) == PAWL_OK && is == version;
+    return h->methods.get(h->ctx, key, &h->in, &is, &why) == PAWL_OK && is == version && h->in.b.size == record->size &&
+           memcmp(h->in.b.data, record->data, record->size) == 0;
 }
 
 pawl_code record_put(simple_handle *h, const char *key, uint64_t before, uint64_t version, buf *record, pawl_err *err)
@@ -64,13 +89,23 @@ pawl_code record_put(simple_handle *h, const char *key, uint64_t before, uint64_
     if (record->failed)
         return fail(err, PAWL_NOMEM, "%s: %s: no memory for a record", h->methods.name, key);
     PAWL_ASSERT(record->size >= SIMPLE_RECORD_HEAD_BYTES && version > before && version <= INT64_MAX, "a record has a checksum, and each version is higher");
-    sum_make(key, (pawl_bytes){ record->data + SIMPLE_RECORD_HEAD_BYTES, record->size - SIMPLE_RECORD_HEAD_BYTES }, record->data + 2);
+    nonce_make(h, record->data + RECORD_HEAD_OLD_BYTES);
+    sum_make(key, record, record->data + 2);
     rc = h->methods.put(h->ctx, key, before, version, (pawl_bytes){ record->data, record->size }, &why);
     if (rc == PAWL_OK)
         return PAWL_OK;
-    if (rc != PAWL_CONFLICT && rc != PAWL_INVALID && was_put(h, key, version))
+    if (rc != PAWL_INVALID && was_put(h, key, version, record))      /* a conflict: with the same put, which a client library made twice */
         return PAWL_OK;
     return method_failed(h, "put", key, rc, &why, err);
+}
+
+static bool is_gone(simple_handle *h, const char *key)
+{
+    pawl_err why = { PAWL_OK, "" };
+    uint64_t version;
+
+    buf_reset(&h->in.b);
+    return h->methods.get(h->ctx, key, &h->in, &version, &why) == PAWL_GONE;
 }
 
 pawl_code record_remove(simple_handle *h, const char *key, uint64_t before, pawl_err *err)
@@ -78,7 +113,14 @@ pawl_code record_remove(simple_handle *h, const char *key, uint64_t before, pawl
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc = h->methods.put(h->ctx, key, before, 0, (pawl_bytes){0}, &why);
 
-    return rc == PAWL_OK || rc == PAWL_GONE ? PAWL_OK : method_failed(h, "put", key, rc, &why, err);
+    if (rc == PAWL_OK || rc == PAWL_GONE || (rc != PAWL_INVALID && is_gone(h, key)))
+        return PAWL_OK;
+    return method_failed(h, "put", key, rc, &why, err);
+}
+
+static bool is_record(const buf *b)
+{
+    return (b->size >= RECORD_HEAD_OLD_BYTES && memcmp(b->data, "p1", 2) == 0) || (b->size >= SIMPLE_RECORD_HEAD_BYTES && memcmp(b->data, "p2", 2) == 0);
 }
 
 pawl_code record_get(simple_handle *h, const char *key, pawl_bytes *body, uint64_t *version, pawl_err *err)
@@ -94,12 +136,12 @@ pawl_code record_get(simple_handle *h, const char *key, pawl_bytes *body, uint64
         return PAWL_GONE;
     if (rc != PAWL_OK)
         return method_failed(h, "get", key, rc, &why, err);
-    if (*version == 0 || *version > INT64_MAX || h->in.b.size < SIMPLE_RECORD_HEAD_BYTES || memcmp(h->in.b.data, "p1", 2) != 0)
+    if (*version == 0 || *version > INT64_MAX || !is_record(&h->in.b))
         return fail(err, PAWL_CORRUPT, "%s: %s is no record of Pawl, or one of a newer version", h->methods.name, key);
-    *body = (pawl_bytes){ h->in.b.data + SIMPLE_RECORD_HEAD_BYTES, h->in.b.size - SIMPLE_RECORD_HEAD_BYTES };
-    sum_make(key, *body, sum);
+    sum_make(key, &h->in.b, sum);
     if (memcmp(sum, h->in.b.data + 2, SIMPLE_SUM_BYTES) != 0)
         return fail(err, PAWL_CORRUPT, "%s: %s is damaged: its bytes do not match their checksum", h->methods.name, key);
+    *body = record_body(&h->in.b);
     return PAWL_OK;
 }
 

@@ -51,11 +51,6 @@ static void remember(simple_handle *h, const char *run, uint64_t version, buf *r
     *record = before;
 }
 
-static pawl_bytes body_of(const buf *record)
-{
-    return (pawl_bytes){ record->data + SIMPLE_RECORD_HEAD_BYTES, record->size - SIMPLE_RECORD_HEAD_BYTES };
-}
-
 /* `fresh`: from the store. A run that is being created is there for create only. */
 static pawl_code head_get(simple_handle *h, const char *run, bool fresh, simple_run *out, pawl_err *err)
 {
@@ -66,14 +61,14 @@ static pawl_code head_get(simple_handle *h, const char *run, bool fresh, simple_
     pawl_code rc;
 
     if (!fresh && c->version != 0 && strcmp(c->run, run) == 0)
-        return head_decode(h, run, body_of(&c->bytes), c->version, out, err);
+        return head_decode(h, run, record_body(&c->bytes), c->version, out, err);
     head_key(h, run, key);
     if ((rc = record_get(h, key, &body, &version, err)) != PAWL_OK) {
         run_forget(h, run);
         return rc == PAWL_GONE ? store_run_missing(run, err) : rc;
     }
     remember(h, run, version, &h->in.b);
-    rc = head_decode(h, run, body_of(&c->bytes), version, out, err);
+    rc = head_decode(h, run, record_body(&c->bytes), version, out, err);
     out->fresh = true;
     if (rc != PAWL_OK)
         run_forget(h, run);
@@ -98,6 +93,16 @@ pawl_code run_held(const simple_run *r, uint64_t fence, pawl_err *err)
 
 /* ---- changing ------------------------------------------------------------------------------------------------ */
 
+/* Whether another writer put the head in this version, so that nobody ever saw the one that was to have it. */
+static bool is_another(simple_handle *h, const char *key, uint64_t version)
+{
+    pawl_err why = { PAWL_OK, "" };
+    uint64_t is = 0;
+
+    buf_reset(&h->in.b);
+    return h->methods.get(h->ctx, key, &h->in, &is, &why) == PAWL_OK && is == version;
+}
+
 pawl_code run_commit(simple_run *r, pawl_err *err)
 {
     char key[PAWL_KEY_BYTES_MAX + 1];
@@ -111,8 +116,8 @@ pawl_code run_commit(simple_run *r, pawl_err *err)
         rc = record_put(r->h, key, r->version, version, &r->h->out, err);
     if (rc != PAWL_OK) {
         run_forget(r->h, r->head.run);
-        if ((r->overtaken = rc == PAWL_CONFLICT))   /* else the head may be there, and name them */
-            parts_clear(r, false);
+        if ((r->overtaken = rc == PAWL_CONFLICT) && is_another(r->h, key, version))
+            parts_clear(r, false);      /* else the head may have been there, and what is there now may name them: a sweep knows */
         return rc;
     }
     parts_clear(r, true);
@@ -166,7 +171,7 @@ pawl_code run_change(simple_handle *h, const char *run, simple_change_fn *fn, vo
                 remember(h, run, r.version, &h->out);
         } else {
             parts_clear(&r, false);
-            if (is_overtaken(&r, rc, &why, &before) || (run_is_refused(rc) && r.version != 0 && !r.fresh))
+            if (is_overtaken(&r, rc, &why, &before) || ((run_is_refused(rc) || rc == PAWL_IGNORED) && r.version != 0 && !r.fresh))
                 continue;
         }
         return rc == PAWL_OK || rc == PAWL_IGNORED ? PAWL_OK : fail(err, why.code != PAWL_OK ? why.code : rc, "%s", why.text);

@@ -35,7 +35,8 @@ enum {
     SIMPLE_TRIES_MAX = 1000,            /* how often a verb begins again because others wrote */
     SIMPLE_FENCE_BITS = 20,             /* a block of fences; then another number is drawn */
     SIMPLE_SUM_BYTES = 16,              /* the checksum of a record */
-    SIMPLE_RECORD_HEAD_BYTES = 2 + SIMPLE_SUM_BYTES
+    SIMPLE_NONCE_BYTES = 16,            /* of a record: which put it was */
+    SIMPLE_RECORD_HEAD_BYTES = 2 + SIMPLE_SUM_BYTES + SIMPLE_NONCE_BYTES
 };
 
 /* ---- record.c: records with a checksum, and the methods ------------------------------------------------- */
@@ -65,6 +66,7 @@ typedef struct simple_handle {
     arena work;                 /* decoded heads, until the end of the call */
     pawl_out in;                /* the record that was read last */
     buf out;                    /* the head that is being written */
+    uint64_t life[2], puts;     /* random, and a count: the nonces of this handle */
     simple_cached *cached;      /* SIMPLE_CACHED_RUNS of them, by a hash of the id */
     simple_brief *briefs;
     size_t nbriefs, briefs_cap;
@@ -77,7 +79,8 @@ static inline simple_handle *simple_of(pawl_store *s) { return (simple_handle *)
 pawl_code record_put(simple_handle *h, const char *key, uint64_t before, uint64_t version, buf *record, pawl_err *err);  /* PAWL_CONFLICT */
 pawl_code record_remove(simple_handle *h, const char *key, uint64_t before, pawl_err *err);     /* PAWL_CONFLICT; none there: PAWL_OK */
 pawl_code record_get(simple_handle *h, const char *key, pawl_bytes *body, uint64_t *version, pawl_err *err);  /* PAWL_GONE; lent until the next one */
-void record_begin(buf *record);                 /* room for the checksum; the body follows */
+void record_begin(buf *record);                 /* room for checksum and nonce; the body follows */
+pawl_bytes record_body(const buf *record);      /* of one that was read, or begun */
 
 typedef struct simple_key { uint64_t version; const char *key; } simple_key;
 typedef struct simple_keys { simple_key *all; size_t n, cap; } simple_keys;
@@ -172,8 +175,8 @@ pawl_code run_open(simple_handle *h, const char *run, bool fresh, simple_run *ou
 pawl_code run_commit(simple_run *r, pawl_err *err);     /* PAWL_CONFLICT: another writer was first */
 void run_forget(simple_handle *h, const char *run);
 pawl_code run_held(const simple_run *r, uint64_t fence, pawl_err *err);         /* PAWL_FENCED */
-/* Decodes the head, calls `fn`, and puts it when that returns PAWL_OK; again while others write. A refusal of a remembered head is looked at again with a
- * fresh one. PAWL_IGNORED from `fn`: PAWL_OK, and nothing is written. */
+/* Decodes the head, calls `fn`, and puts it when that returns PAWL_OK; again while others write. PAWL_IGNORED from `fn`: PAWL_OK, and nothing is written.
+ * What a remembered head refuses, or has done already, is looked at again with a fresh one: the run may be another one now. */
 bool run_is_refused(pawl_code rc);              /* it is about this run, and says nothing of others */
 typedef pawl_code simple_change_fn(simple_run *r, void *ctx, pawl_err *err);
 pawl_code run_change(simple_handle *h, const char *run, simple_change_fn *fn, void *ctx, pawl_err *err);

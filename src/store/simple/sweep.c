@@ -1,7 +1,7 @@
 /* sweep.c - what goes from a store of three methods: pruned entries, removed runs, what interrupted writes left behind; and the check of all records.
  *
- * Called through the verbs prune, remove, vacuum and check. Invariant: a part is swept only if it was listed before a put of its run's head that does not name
- * it. Whoever was about to name it has to replace an older head, and fails; so no head ever names a part that was swept. */
+ * Called through the verbs prune, remove, vacuum and check. Invariant: a part is swept only if it was there, in the version that is removed, before a put of
+ * its run's head that does not name it. Whoever was about to name it has to replace an older head, and fails; so no head ever names a part that was swept. */
 #include "store/simple/simple.h"
 
 #include <stdlib.h>
@@ -121,7 +121,7 @@ pawl_code simple_remove(pawl_store *s, const char *run, uint64_t fence, pawl_err
     if (rc != PAWL_OK)
         return fail(err, rc == PAWL_CONFLICT ? PAWL_TRANSIENT : rc, "%s", why.text);
     part_key(&r, 'x', "", key);
-    key[strlen(key) - 2] = '\0';        /* all kinds */
+    key[strlen(key) - 1] = '\0';        /* all kinds; the `~` before stays: number 1 is not the beginning of number 10 */
     parts_remove(h, key);
     return PAWL_OK;
 }
@@ -206,12 +206,14 @@ static pawl_code head_touch(simple_run *r, pawl_err *err)
     return record_remove(r->h, key, r->version, err);
 }
 
-/* `parts` of one run were listed before; `prefix`: of their keys. */
+/* `parts` of one run were listed before; `prefix`: of their keys. Versions that the list did not give are read before the head is put: read after it, they
+ * might be those of a writer that began with the new head, under the same ids. */
 static pawl_code run_sweep(simple_handle *h, const char *run, const simple_key *parts, size_t n, size_t prefix, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     part_ids ids = { .n = 0 };
-    size_t garbage = 0;
+    uint64_t *garbage = NULL;           /* versions; 0: it is none */
+    bool some = false;
     simple_run r;
     pawl_code rc = run_open(h, run, true, &r, &why);
     const bool there = rc == PAWL_OK || (rc == PAWL_GONE && r.version != 0);
@@ -220,19 +222,19 @@ static pawl_code run_sweep(simple_handle *h, const char *run, const simple_key *
         return fail(err, rc, "%s", why.text);
     if (there && r.begun && (rc = ids_named(&r, &ids, err)) != PAWL_OK)
         return rc == PAWL_GONE ? PAWL_CONFLICT : rc;
+    if ((garbage = arena_zero(&h->work, n * sizeof *garbage)) == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to sweep", run);
     for (size_t i = 0; i < n; i++)
-        garbage += !there || is_garbage(&r, &ids, parts[i].key + prefix);
-    if (there && (garbage > 0 || !r.begun)) {
+        if (!there || is_garbage(&r, &ids, parts[i].key + prefix))
+            some = (garbage[i] = version_of(h, &parts[i])) != 0 || some;
+    if (there && (some || !r.begun)) {
         why = (pawl_err){ PAWL_OK, "" };
         if ((rc = head_touch(&r, &why)) != PAWL_OK)
             return rc == PAWL_CONFLICT ? rc : fail(err, rc, "%s", why.text);
     }
-    for (size_t i = 0; i < n && garbage > 0; i++) {
-        const uint64_t version = !there || is_garbage(&r, &ids, parts[i].key + prefix) ? version_of(h, &parts[i]) : 0;
-
-        if (version != 0)
-            (void)record_remove(h, parts[i].key, version, NULL);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (garbage[i] != 0)
+            (void)record_remove(h, parts[i].key, garbage[i], NULL);
     return PAWL_OK;
 }
 
