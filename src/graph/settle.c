@@ -8,67 +8,117 @@
 
 #include <string.h>
 
-typedef struct settle_lead { const pawl_graph *g; const join *j; bool leads, direct; } settle_lead;
+enum { SETTLE_BYTES_FIRST = 4096 };
 
-static void settle_target(void *ctx, const char *to, const way *w)
+/* The nodes that lead to each node, found once for all joins: those before node i are at from first[i] to first[i + 1]. */
+typedef struct settle_back {
+    const pawl_graph *g;
+    uint32_t *first, *filled, *before;
+    uint32_t *direct;           /* by node: how many of them lead to it by a way of their own; these come first */
+    uint32_t at, *todo;         /* the node whose targets are told; the nodes that are still to be looked at */
+    bool *source;               /* of the join in hand */
+} settle_back;
+
+static void settle_count(void *ctx, const char *to, const way *w)
 {
-    settle_lead *l = ctx;
-    const int at = node_index(l->g, to);
+    settle_back *b = ctx;
+    const int at = node_index(b->g, to);
 
     (void)w;
-    if (at < 1)
-        return;
-    l->direct = l->direct || (uint32_t)at == l->j->to_at;
-    l->leads = l->leads || ((uint32_t)at != l->j->to_at && l->j->leads[at]);
+    if (at > 0)
+        b->first[at + 1]++;
 }
 
-static bool settle_source(const join *j, uint32_t at)
+static void settle_fill(void *ctx, const char *to, const way *w)
 {
-    for (uint32_t i = 0; i < j->nfrom; i++)
-        if (j->at[i] == at)
-            return true;
-    return false;
+    settle_back *b = ctx;
+    const int at = node_index(b->g, to);
+
+    (void)w;
+    if (at > 0)
+        b->before[b->first[at] + b->filled[at]++] = b->at;
 }
 
-/* Also by the joins that the node is a source of. */
-static settle_lead settle_look(const pawl_graph *g, const join *j, uint32_t at)
+static void settle_each(settle_back *b, see_target_fn *see)
 {
-    settle_lead l = { g, j, false, false };
-
-    each_target(g, g->nodes[at], settle_target, &l);
-    for (const join *k = g->joins; k != NULL; k = k->next)
-        if (k != j && k->to_at != j->to_at && j->leads[k->to_at] && settle_source(k, at))
-            l.leads = true;
-    return l;
+    for (b->at = START_INDEX + 1; b->at < b->g->nnodes; b->at++)
+        each_target(b->g, b->g->nodes[b->at], see, b);
 }
 
-static bool join_prepare(pawl_graph *g, join *j)
+/* The direct ways to a node first: only they can pass a join by. Then the sources of the joins of the node. */
+static bool settle_index(settle_back *b, arena *mem)
 {
-    bool more = true;
+    const size_t n = b->g->nnodes;
+
+    b->first = arena_zero(mem, (n + 1) * sizeof *b->first);
+    b->filled = arena_zero(mem, n * sizeof *b->filled);
+    b->direct = arena_get(mem, n * sizeof *b->direct);
+    b->todo = arena_get(mem, n * sizeof *b->todo);
+    b->source = arena_get(mem, n * sizeof *b->source);
+    if (b->first == NULL || b->filled == NULL || b->direct == NULL || b->todo == NULL || b->source == NULL)
+        return false;
+    settle_each(b, settle_count);
+    for (const join *j = b->g->joins; j != NULL; j = j->next)
+        b->first[j->to_at + 1] += j->nfrom;
+    for (size_t i = 0; i < n; i++)
+        b->first[i + 1] += b->first[i];
+    if ((b->before = arena_get(mem, (b->first[n] + 1) * sizeof *b->before)) == NULL)
+        return false;
+    settle_each(b, settle_fill);
+    memcpy(b->direct, b->filled, n * sizeof *b->direct);
+    for (const join *j = b->g->joins; j != NULL; j = j->next)
+        for (uint32_t i = 0; i < j->nfrom; i++)
+            b->before[b->first[j->to_at] + b->filled[j->to_at]++] = j->at[i];
+    return true;
+}
+
+/* One search backward from the sources, not over the target. */
+static bool join_prepare(pawl_graph *g, join *j, settle_back *b)
+{
+    uint32_t n = 0;
 
     j->leads = arena_zero(&g->mem, 2 * g->nnodes * sizeof *j->leads);
     if (j->leads == NULL)
         return false;
     j->passes = j->leads + g->nnodes;
-    for (uint32_t i = 0; i < j->nfrom; i++)
-        j->leads[j->at[i]] = j->at[i] != j->to_at;
-    while (more) {
-        more = false;
-        for (uint32_t i = (uint32_t)g->nnodes - 1; i > 0; i--)
-            if (i != j->to_at && !j->leads[i] && settle_look(g, j, i).leads)
-                j->leads[i] = more = true;
+    memset(b->source, 0, g->nnodes * sizeof *b->source);
+    for (uint32_t i = 0; i < j->nfrom; i++) {
+        const uint32_t at = j->at[i];
+
+        b->source[at] = true;
+        if (at != j->to_at && !j->leads[at])
+            j->leads[b->todo[n++] = at] = true;
     }
-    for (uint32_t i = 1; i < g->nnodes; i++)
-        j->passes[i] = i != j->to_at && j->leads[i] && !settle_source(j, i) && settle_look(g, j, i).direct;
+    while (n > 0) {
+        const uint32_t at = b->todo[--n];
+
+        for (uint32_t i = b->first[at]; i < b->first[at + 1]; i++)
+            if (b->before[i] != j->to_at && !j->leads[b->before[i]])
+                j->leads[b->todo[n++] = b->before[i]] = true;
+    }
+    for (uint32_t i = 0; i < b->direct[j->to_at]; i++) {
+        const uint32_t at = b->before[b->first[j->to_at] + i];
+
+        j->passes[at] = at != j->to_at && j->leads[at] && !b->source[at];
+    }
     return true;
 }
 
+/* Takes nodes times ways at most: this is done at each load of a file. */
 bool joins_prepare(pawl_graph *g)
 {
-    for (join *j = g->settles ? g->joins : NULL; j != NULL; j = j->next)
-        if (!join_prepare(g, j))
-            return false;
-    return true;
+    settle_back b = { .g = g };
+    arena mem;
+    bool good;
+
+    if (!g->settles || g->joins == NULL)
+        return true;
+    arena_init(&mem, &g->alloc, SETTLE_BYTES_FIRST);
+    good = settle_index(&b, &mem);
+    for (join *j = g->joins; j != NULL && good; j = j->next)
+        good = join_prepare(g, j, &b);
+    arena_free(&mem);
+    return good;
 }
 
 bool join_later(const join *j, const join *other)

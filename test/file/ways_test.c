@@ -297,6 +297,32 @@ PAWL_TEST(test_G3_a_join_that_settled_joins_again_in_the_next_round)
     drive_end(&d);
 }
 
+/* Forks and joins in a chain, declared from its end: a search that tries all nodes again for each node that it finds takes hours. */
+PAWL_TEST(test_G3_a_file_of_many_joins_is_loaded_in_one_search_for_each)
+{
+    enum { FORKS = 1000 };
+    driven d;
+    filing_text files[] = { { "agent.yaml", NULL }, { NULL, NULL } };
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_text(&b, "start: f1\nstate: {n: {merge: sum, default: 0}}\nnodes:\n");
+    for (int i = FORKS; i > 0; i--) {
+        buf_fmt(&b, "  j%d: {join: [a%d, b%d], set: {n: 1}, next: ", i, i, i);
+        if (i < FORKS)
+            buf_fmt(&b, "f%d}\n", i + 1);
+        else
+            buf_text(&b, "end}\n");
+        buf_fmt(&b, "  b%d: {set: {n: 1}, next: j%d}\n  a%d: {set: {n: 1}, next: j%d}\n  f%d: {next: [a%d, b%d]}\n", i, i, i, i, i, i, i);
+    }
+    buf_char(&b, '\0');
+    CHECK(!b.failed);
+    files[0].text = b.data;
+    drive_with(&d, files, NULL, DRIVE_LARGE);
+    drive_end(&d);
+    buf_free(&b);
+}
+
 PAWL_TEST(test_K5_a_run_that_was_begun_before_joins_settled_ends_as_it_did)
 {
     static const char text[] = "start: [list, clock]\nstate: {names: {default: []}, n: {merge: sum, default: 0}}\nnodes:\n"
