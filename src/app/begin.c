@@ -21,11 +21,9 @@ pawl_code session_settle(session *s, beginning *b, pawl_err *err)
     if (s->file == NULL && plugin_settle(s, b, err) != PAWL_OK)
         return err->code;
     if (b->mode == PAWL_MODE_NONE)
-        b->mode = settings_mode(s->caller, &s->mem, s->file, s->folder, err);
+        b->mode = settings_mode(s->caller, &s->mem, s->file, s->folder, session_is_agent(s) ? s->of->agent->mode : PAWL_MODE_NONE, err);
     else if (b->mode == PAWL_BYPASS && settings_bypass(&s->mem, s->file, s->folder, err) != PAWL_OK)
         return err->code;
-    if (b->mode == PAWL_MODE_NONE && session_is_agent(s))
-        b->mode = s->of->agent->mode;
     if (b->mode == PAWL_MODE_NONE && s->file != NULL)
         b->mode = PAWL_DEFAULT;
     if (err->code == PAWL_OK && session_has(s, "@policy"))

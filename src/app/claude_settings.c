@@ -478,9 +478,21 @@ static pawl_code mode_said(const app_caller *told, const claude_file *f, pawl_mo
     if (pawl_mode_named(word) == PAWL_MODE_NONE)
         return fail(err, PAWL_INVALID, "%s: permissions.defaultMode \"%.40s\" is not known here: plan, default, manual, acceptEdits and dontAsk are",
                     f->path, word);
-    if (f->trusted || pawl_mode_named(word) == PAWL_PLAN)
-        *mode = pawl_mode_named(word);
+    *mode = pawl_mode_named(word);
     return PAWL_OK;
+}
+
+/* Of the trusted files the first one decides. Any other one, and one of a folder above, only lowers what holds without it. */
+static void mode_takes(claude_word *out, const claude_file *f, pawl_mode mode, bool unasked, bool *moded)
+{
+    const bool first = f->trusted && !*moded && mode != PAWL_MODE_NONE;
+
+    if (first) {
+        out->mode = mode;
+        *moded = true;
+    } else if (!f->trusted && mode != PAWL_MODE_NONE && (out->most == PAWL_MODE_NONE || mode < out->most))
+        out->most = mode;
+    out->unasked = out->unasked || (unasked && (first || !f->trusted || f->scope == CLAUDE_USER || f->scope == CLAUDE_MANAGED));
 }
 
 pawl_code claude_decided(const app_caller *told, const claude_files *of, claude_word *out, pawl_err *err)
@@ -499,13 +511,8 @@ pawl_code claude_decided(const app_caller *told, const claude_files *of, claude_
             out->no_bypass = f->path;
         if (pawl_value_bool(pawl_value_get(p, "denyInsteadOfPrompting")))
             out->unasked = true;
-        if (f->outer)
-            continue;
-        if ((rc = mode_said(told, f, &mode, &unasked, err)) == PAWL_OK && !moded && mode != PAWL_MODE_NONE) {
-            out->mode = mode;
-            out->unasked = out->unasked || unasked;
-            moded = true;
-        }
+        if ((rc = mode_said(told, f, &mode, &unasked, err)) == PAWL_OK)
+            mode_takes(out, f, mode, unasked, &moded);
         if (off != NULL && f->trusted && !hooked) {     /* of a project that nobody trusts it would take the person's checks away */
             out->no_hooks = pawl_value_bool(off);
             hooked = true;

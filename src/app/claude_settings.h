@@ -36,6 +36,7 @@ const pawl_value *claude_said(const app_caller *caller, const app_caller *told, 
 /* What those files decide together. */
 typedef struct claude_word {
     pawl_mode mode;             /* defaultMode; PAWL_MODE_NONE: none */
+    pawl_mode most;             /* what files that may only restrict let be at most; PAWL_MODE_NONE: all */
     bool unasked;               /* dontAsk: what would be asked is denied */
     const char *no_bypass;      /* the file that takes bypassPermissions away; NULL: none */
     bool no_hooks;              /* disableAllHooks, of all but managed files */

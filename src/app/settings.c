@@ -274,8 +274,10 @@ pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder
                : fail(err, PAWL_DENIED, "%s takes bypassPermissions away (permissions.disableBypassPermissionsMode): give another --mode", word.no_bypass);
 }
 
-static pawl_mode mode_of_claude(const app_caller *caller, arena *mem, const char *folder, pawl_err *err)
+/* `own`: of the agent's file. */
+static pawl_mode mode_of_claude(const app_caller *caller, arena *mem, const char *folder, pawl_mode own, pawl_err *err)
 {
+    pawl_mode mode;
     claude_files *files = arena_zero(mem, sizeof *files);
     claude_word word;
 
@@ -283,7 +285,8 @@ static pawl_mode mode_of_claude(const app_caller *caller, arena *mem, const char
         fail(err, PAWL_NOMEM, "no memory for the settings");
     if (files == NULL || claude_find(mem, folder, files, err) != PAWL_OK || claude_decided(caller, files, &word, err) != PAWL_OK)
         return PAWL_MODE_NONE;
-    return word.mode;
+    mode = word.mode != PAWL_MODE_NONE ? word.mode : own;
+    return word.most != PAWL_MODE_NONE && (mode == PAWL_MODE_NONE || mode > word.most) ? word.most : mode;
 }
 
 /* ---- all of it, as a policy ------------------------------------------------------------------------------------------ */
@@ -479,7 +482,7 @@ const pawl_value *settings_of_value(const app_caller *caller, arena *mem, const 
     return NULL;
 }
 
-pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err)
+pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_mode own, pawl_err *err)
 {
     const char *project = settings_project(mem, folder), *paths[2] = { settings_of_project(mem, project), settings_of_person(mem) };
 
@@ -499,7 +502,7 @@ pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *
         }
         return pawl_mode_named(word);
     }
-    return reads_claude(file) ? mode_of_claude(caller, mem, folder, err) : PAWL_MODE_NONE;
+    return reads_claude(file) ? mode_of_claude(caller, mem, folder, own, err) : own;
 }
 
 pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err)

@@ -13,8 +13,9 @@ const pawl_value *settings_policy(const app_caller *caller, arena *mem, const ag
 /* The same for a run that goes on: `was`, its "@policy" so far, has the keys of its approvers, which stay (P11); NULL: it begins, and they are those that
  * the person trusts. PAWL_GONE: there is no key of one, and err says how to trust it. */
 const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, const pawl_value *was, pawl_err *err);
-/* The mode that settings say where none is given; PAWL_MODE_NONE: none. `file` as in settings_policy. */
-pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err);
+/* The mode where none is given: what settings say, else `own`, that of the agent; what a project that nobody trusts says only lowers it. PAWL_MODE_NONE:
+ * none. `file` as in settings_policy. */
+pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_mode own, pawl_err *err);
 /* PAWL_DENIED: settings take bypassPermissions away from runs of `file`, and err names their file. */
 PAWL_MUST_USE pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder, pawl_err *err);
 

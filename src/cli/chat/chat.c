@@ -36,7 +36,7 @@ static pawl_mode mode_of(const chat *k, pawl_err *err)
 
     if (now != PAWL_MODE_NONE || k->s->without_sources == 0)
         return now;
-    return settings_mode(k->s->caller, &k->s->mem, k->s->file, k->s->folder, err) == PAWL_PLAN ? PAWL_PLAN : PAWL_DEFAULT;
+    return settings_mode(k->s->caller, &k->s->mem, k->s->file, k->s->folder, PAWL_MODE_NONE, err) == PAWL_PLAN ? PAWL_PLAN : PAWL_DEFAULT;
 }
 
 /* ---- the prompt ------------------------------------------------------------------------------------------------ */
