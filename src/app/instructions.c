@@ -1,21 +1,32 @@
 /* instructions.c - the instructions of a project: AGENTS.md, else CLAUDE.md with the files that it imports by @PATH (P8, P14).
  *
- * Called when a run of an agent begins, on the thread of its caller; what it reads becomes part of the run. An import is decided by the true path of what was
- * opened: outside of the working folder it counts once the person trusts the folder, and a deny rule about reading holds. One that does not count is noted. */
-#define _XOPEN_SOURCE 700       /* realpath */
+ * Called when a run of an agent begins, on the thread of its caller; what it reads becomes part of the run. Each file, the instructions themselves too, is
+ * decided by the true path of what was opened: outside of the working folder it counts once the person trusts the folder, and a deny rule about reading
+ * holds, also for another name of the file. One that does not count is noted. The text may be a stranger's: what it costs grows with its length alone. */
+#define _GNU_SOURCE             /* realpath, O_PATH */
 #include "app/settings.h"
 #include "effect/effect.h"
+#include "effect/hard_links.h"
 #include "effect/reach.h"
 #include "policy/file_rules.h"
 #include "policy/gate.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { IMPORT_HOPS = 4, IMPORTS_MAX = 100, IMPORT_BYTES = 1 << 20, IMPORTS_BYTES = 4 << 20 };
+enum {
+    IMPORT_HOPS = 4,
+    IMPORTS_MAX = 100,          /* files that are taken */
+    LOOKS_MAX = 1000,           /* files that are opened, whether or not they are taken */
+    MARKS_MAX = 8,              /* of punctuation behind a path */
+    TICKS_MAX = 80,             /* more backticks than that begin no code */
+    IMPORT_BYTES = 1 << 20,
+    IMPORTS_BYTES = 4 << 20
+};
 
 typedef struct imports {
     session *s;
@@ -23,9 +34,13 @@ typedef struct imports {
     pawl_policy *policy;        /* NULL: no rules */
     const char *folder;         /* the working folder, without links */
     bool trusted;
+    const reach_list *own;      /* what is Pawl's own; NULL: not looked for yet, as the two below */
+    const denied_files *denied;
+    const denied_ways *ways;
     buf out;
     const char *taken[IMPORTS_MAX];     /* true paths: each file is there once */
-    size_t n;
+    size_t n, looks;
+    char path[PATH_MAX];        /* of the import under way */
     pawl_code rc;
 } imports;
 
@@ -62,13 +77,35 @@ static const char *fence_end(const char *line)
     return line + strlen(line);
 }
 
+/* Where the last run of so many backticks begins, up to `end`, the end of a paragraph: so a run without another is known without a search. */
+typedef struct tick_runs { const char *end, *last[TICKS_MAX + 1]; } tick_runs;
+
+static void ticks_look(tick_runs *r, const char *at)
+{
+    const char *end = strstr(at, "\n\n");
+
+    memset(r, 0, sizeof *r);
+    r->end = end != NULL ? end : at + strlen(at);
+    while ((at = memchr(at, '`', (size_t)(r->end - at))) != NULL) {
+        const size_t n = run_of(at, '`');
+
+        if (n <= TICKS_MAX)
+            r->last[n] = at;
+        at += n;
+    }
+}
+
 /* The end of a span of code that begins here: as many backticks, in the same paragraph; else of the backticks themselves. */
-static const char *span_end(const char *at)
+static const char *span_end(tick_runs *r, const char *at)
 {
     const size_t n = run_of(at, '`');
-    const char *end = strstr(at, "\n\n"), *next = at + n;
+    const char *next = at + n;
 
-    while ((next = strchr(next, '`')) != NULL && (end == NULL || next < end)) {
+    if (r->end == NULL || at >= r->end)
+        ticks_look(r, at);
+    if (n > TICKS_MAX || r->last[n] == NULL || r->last[n] <= at)
+        return at + n;
+    while ((next = strchr(next, '`')) != NULL) {
         const size_t m = run_of(next, '`');
 
         next += m;
@@ -84,13 +121,14 @@ static void each_import(imports *all, const char *from, const char *text, int ho
 {
     bool line = true;           /* a line begins here */
     char before = '\n';
+    tick_runs ticks = {0};
 
     for (const char *at = text; *at != '\0';) {
         const char *end = line ? fence_end(at) : NULL;
         size_t n;
 
         if (end == NULL && *at == '`')
-            end = span_end(at);
+            end = span_end(&ticks, at);
         if (end != NULL) {
             line = false;
             before = '`';
@@ -116,17 +154,54 @@ static bool lies_in(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && path[n] == '/';
 }
 
+/* The name by which a deny rule fits this file; NULL: none does. *unsure: that is not known. */
+static const char *denied_as(imports *all, const file_use *use, const char *real, const struct stat *st, bool *unsure)
+{
+    const char *name = real;
+
+    *unsure = false;
+    if (all->policy == NULL || file_rule_denies(all->policy, use, real) != NULL)
+        return all->policy != NULL ? real : NULL;
+    if (all->ways == NULL)
+        all->ways = denied_ways_find(all->mem, all->policy, use);
+    if (all->ways != NULL && (name = denied_ways_name(all->ways, all->mem, real)) != NULL)
+        return name;
+    if (st->st_nlink < 2)
+        return NULL;
+    if (all->denied == NULL)
+        all->denied = denied_files_find(all->mem, all->policy, use, NULL, NULL);
+    name = all->denied != NULL ? denied_files_twin(all->denied, st) : NULL;
+    *unsure = name == NULL && (all->denied == NULL || denied_files_cut(all->denied));
+    return name;
+}
+
+static bool is_own(imports *all, const char *real, const struct stat *st)
+{
+    const char *slash = strrchr(real, '/'), *folder = slash > real ? arena_strdup(all->mem, real, (size_t)(slash - real)) : "/";
+    int dir;
+    bool own;
+
+    if (all->own == NULL)
+        all->own = reach_look(all->mem);
+    if (all->own == NULL || folder == NULL || reach_encloses(all->own, folder) || (dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+        return true;
+    own = reach_forbids(all->own, dir, slash + 1, st);
+    close(dir);
+    return own;
+}
+
 /* Why it does not count; NULL: it does. */
 static const char *refusal(imports *all, const char *real, const struct stat *st)
 {
     const file_use use = { .tool = "Read", .cls = PAWL_READ, .time_ms = 0 };
-    const char *slash = strrchr(real, '/'), *rule = file_rule_denies(all->policy, &use, real);
-    const reach_list *own = reach_look(all->mem);
-    const char *folder = slash > real ? arena_strdup(all->mem, real, (size_t)(slash - real)) : "/";
+    bool unsure;
+    const char *name = denied_as(all, &use, real, st, &unsure), *rule = name != NULL ? file_rule_denies(all->policy, &use, name) : NULL;
 
-    if (rule != NULL)
-        return hook_words(all->mem, "the rule %s denies it", rule);
-    if (own == NULL || folder == NULL || reach_encloses(own, folder))
+    if (name != NULL)
+        return hook_words(all->mem, "the rule %s denies it", rule != NULL ? rule : name);
+    if (unsure)
+        return "it has several names, and it is not known whether a rule denies one of them";
+    if (is_own(all, real, st))
         return "it is Pawl's own";
     if (!lies_in(real, all->folder) && !all->trusted)
         return hook_words(all->mem, "it lies outside of the folder, and counts once you trust that: pawl policy trust %s", all->folder);
@@ -146,12 +221,28 @@ static const char *text_read(imports *all, int fd, const struct stat *st)
     return text != NULL && strlen(text) == n && utf8_valid(text, n) ? text : NULL;
 }
 
-/* The file under this name, opened; -1: there is none. `name` may have more behind it: "see @a.md." */
-static int import_open(imports *all, const char *from, const char *name, size_t size, const char **path)
+/* Puts the path that `name` is beside `from` into all->path. False: there is none, or it is too long. */
+static bool path_put(imports *all, const char *from, const char *name, size_t size)
 {
-    for (; size > 0; size--) {
-        const char *text = settings_path(all->mem, arena_strdup(all->mem, name, size));
-        const int fd = text != NULL && (*path = path_beside(all->mem, from, text)) != NULL ? open(*path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) : -1;
+    const char *text, *path;
+    arena mem;
+    bool put;
+
+    arena_init(&mem, NULL, 4096);
+    text = settings_path(&mem, arena_strdup(&mem, name, size));
+    path = text != NULL ? path_beside(&mem, from, text) : NULL;
+    put = path != NULL && snprintf(all->path, sizeof all->path, "%s", path) < (int)sizeof all->path;
+    arena_free(&mem);
+    return put;
+}
+
+/* The file under this name, opened, with its path in all->path; -1: there is none. `name` may have more behind it: "see @a.md." */
+static int import_open(imports *all, const char *from, const char *name, size_t size)
+{
+    if (size >= PATH_MAX)
+        return -1;
+    for (size_t marks = 0; size > 0 && marks <= MARKS_MAX; size--, marks++) {
+        const int fd = path_put(all, from, name, size) ? open(all->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) : -1;
 
         if (fd >= 0 || strchr(".,;:!?)]\"'", name[size - 1]) == NULL)
             return fd;
@@ -162,8 +253,8 @@ static int import_open(imports *all, const char *from, const char *name, size_t 
 static void import_take(imports *all, const char *from, const char *name, size_t size, int hops)
 {
     char real[TOOL_PATH_BYTES];
-    const char *path = NULL, *why, *text;
-    const int fd = import_open(all, from, name, size, &path);
+    const char *path, *why, *text;
+    const int fd = all->looks <= LOOKS_MAX ? import_open(all, from, name, size) : -1;
     struct stat st;
 
     if (fd < 0)                 /* a word like any other */
@@ -177,6 +268,11 @@ static void import_take(imports *all, const char *from, const char *name, size_t
             close(fd);
             return;
         }
+    if (++all->looks > LOOKS_MAX) {
+        app_note(all->s->caller, "%s: it imports more than %d files: those from @%.*s on do not count", from, LOOKS_MAX, (int)size, name);
+        close(fd);
+        return;
+    }
     why = hops > IMPORT_HOPS ? hook_words(all->mem, "it is imported over more than %d files", IMPORT_HOPS) : refusal(all, real, &st);
     if (why == NULL && (all->n == IMPORTS_MAX || all->out.size + (size_t)st.st_size > IMPORTS_BYTES))
         why = "there are too many imports, or they are too long";
@@ -186,7 +282,8 @@ static void import_take(imports *all, const char *from, const char *name, size_t
         app_note(all->s->caller, "%s: @%.*s does not count: %s", from, (int)size, name, why != NULL ? why : "it is no text");
         return;
     }
-    if ((all->taken[all->n++] = arena_text(all->mem, real)) == NULL) {
+    path = arena_text(all->mem, all->path);
+    if ((all->taken[all->n++] = arena_text(all->mem, real)) == NULL || path == NULL) {
         all->rc = PAWL_NOMEM;
         return;
     }
@@ -197,60 +294,75 @@ static void import_take(imports *all, const char *from, const char *name, size_t
 
 /* ---- the instructions -------------------------------------------------------------------------------------------- */
 
-/* What CLAUDE.md imports, behind its own text. */
-static pawl_code imports_add(session *s, const char *path, const char *text, buf *b, pawl_err *err)
+static pawl_code imports_open(session *s, imports *all, pawl_err *err)
 {
-    imports all = { .s = s, .mem = &s->mem, .folder = s->folder };
-    char *real = realpath(s->folder, NULL), *own = realpath(path, NULL);
+    char *real = realpath(s->folder, NULL);
     const char *project = settings_project_claude(&s->mem, s->folder, err);
 
-    if (err->code == PAWL_OK && real != NULL)
-        all.folder = arena_text(&s->mem, real);
-    if (err->code == PAWL_OK)
-        all.trusted = project != NULL ? settings_trusts(&s->mem, project, TRUST_CLAUDE, err)
-                                      : settings_trusts(&s->mem, settings_project(&s->mem, s->folder), TRUST_OWN, err);
-    if (own != NULL)
-        all.taken[all.n++] = arena_text(&s->mem, own);
+    *all = (imports){ .s = s, .mem = &s->mem, .folder = real != NULL ? arena_text(&s->mem, real) : s->folder };
     free(real);
-    free(own);
+    buf_init(&all->out, NULL);
+    if (err->code == PAWL_OK)
+        all->trusted = project != NULL ? settings_trusts(&s->mem, project, TRUST_CLAUDE, err)
+                                       : settings_trusts(&s->mem, settings_project(&s->mem, s->folder), TRUST_OWN, err);
     if (err->code == PAWL_OK && s->policy != NULL)
-        all.policy = gate_policy(NULL, s->policy, err);
-    if (err->code != PAWL_OK)
-        return err->code;
-    buf_init(&all.out, NULL);
-    each_import(&all, path, text, 1, import_take);
-    buf_put(b, all.out.data != NULL ? all.out.data : "", all.out.size);
-    all.rc = all.out.failed || s->mem.failed || all.rc != PAWL_OK ? fail(err, PAWL_NOMEM, "%s: no memory for its imports", path) : PAWL_OK;
-    buf_free(&all.out);
-    pawl_policy_free(all.policy);
-    return all.rc;
+        all->policy = gate_policy(NULL, s->policy, err);
+    return err->code;
+}
+
+/* Its text, which may be empty; NULL with err->code PAWL_OK: it is not there, or does not count, which is noted. */
+static const char *own_text(imports *all, const char *path, pawl_err *err)
+{
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    const char *why = NULL, *text;
+    char real[TOOL_PATH_BYTES];
+    struct stat st;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || !fd_path(fd, real))
+        why = "it is no file";
+    else if (st.st_size > IMPORT_BYTES)
+        fail(err, PAWL_LIMIT, "%s: it has more than %d bytes", path, IMPORT_BYTES);
+    else if ((why = refusal(all, real, &st)) == NULL && (all->taken[all->n++] = arena_text(all->mem, real)) == NULL)
+        fail(err, PAWL_NOMEM, "%s: no memory", path);
+    text = why == NULL && err->code == PAWL_OK ? text_read(all, fd, &st) : NULL;
+    close(fd);
+    if (why != NULL)
+        app_note(all->s->caller, "%s does not count: %s", path, why);
+    else if (text == NULL && err->code == PAWL_OK)
+        fail(err, PAWL_INVALID, "%s is no UTF-8", path);
+    return text;
 }
 
 const pawl_value *session_instructions(session *s, pawl_err *err)
 {
     static const char *const names[] = { "AGENTS.md", "CLAUDE.md" };
-    char path[4200];
-    pawl_bytes text;
-    buf b;
+    imports *all = arena_zero(&s->mem, sizeof *all);
+    const char *path = NULL, *text = NULL;
     const pawl_value *v = NULL;
+    size_t i;
+    buf b;
 
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", s->folder, names[i]);
-        if (access(path, R_OK) != 0)
-            continue;
-        if (read_disk(&s->mem, path, &text, err) != PAWL_OK)
-            return NULL;
-        if (!utf8_valid(text.data, text.size)) {
-            fail(err, PAWL_INVALID, "%s is no UTF-8", path);
-            return NULL;
-        }
-        buf_init(&b, NULL);
-        buf_fmt(&b, "%s of this project:\n\n", names[i]);
-        buf_put(&b, text.data, text.size);
-        if (i == 0 || imports_add(s, path, arena_strdup(&s->mem, text.data, text.size), &b, err) == PAWL_OK)
-            v = b.failed ? NULL : value_string(&s->mem, b.data, b.size);
-        buf_free(&b);
-        return v;
+    if (all == NULL) {
+        fail(err, PAWL_NOMEM, "no memory for the instructions");
+        return NULL;
     }
-    return NULL;
+    if (imports_open(s, all, err) == PAWL_OK)
+        for (i = 0; i < 2 && text == NULL && err->code == PAWL_OK; i++)
+            text = (path = settings_in(&s->mem, s->folder, names[i])) != NULL ? own_text(all, path, err) : NULL;
+    if (text != NULL) {
+        buf_init(&b, NULL);
+        buf_fmt(&b, "%s of this project:\n\n%s", names[i - 1], text);
+        if (i == 2)             /* CLAUDE.md imports */
+            each_import(all, path, text, 1, import_take);
+        buf_put(&b, all->out.data != NULL ? all->out.data : "", all->out.size);
+        v = b.failed || all->out.failed || all->rc != PAWL_OK ? NULL : value_string(&s->mem, b.data, b.size);
+        buf_free(&b);
+        if (v == NULL)
+            fail(err, PAWL_NOMEM, "%s: no memory for its imports", path);
+    }
+    buf_free(&all->out);
+    pawl_policy_free(all->policy);
+    return v;
 }
