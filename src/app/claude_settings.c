@@ -7,6 +7,7 @@
 #include "shell/shell.h"
 
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* ---- which members there are ------------------------------------------------------------------------------ */
@@ -573,12 +574,17 @@ pawl_code claude_env_set(const app_caller *told, arena *mem, const char *folder,
 /* A list of names cannot be complete, so words that are in such names. */
 static bool may_be_secret(const char *name)
 {
-    static const char *const words[] = { "KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH", "COOKIE", "SESSION", "PRIVATE", "DSN", "URL", "URI" };
+    static const char *const words[] = { "KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH", "COOKIE", "SESSION", "PRIVATE", "DSN", "URL", "URI", "_PAT" };
+    const size_t n = strlen(name);
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(name, words[i]) != NULL)
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const size_t m = strlen(words[i]);
+
+        for (size_t at = 0; at + m <= n; at++)
+            if (strncasecmp(name + at, words[i], m) == 0 && (*words[i] != '_' || name[at + m] == '\0' || name[at + m] == '_'))
+                return true;
+    }
+    return strcasecmp(name, "PAT") == 0 || strncasecmp(name, "PAT_", 4) == 0;
 }
 
 const char *const *claude_env_names(arena *mem, const char *folder, const char *const *names, pawl_err *err)
