@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -24,16 +25,16 @@ static pawl_code failed(pawl_err *err)
     return PAWL_IO;
 }
 
-static uint64_t version_of(const folder *f, const char *key)    /* 0: no such record */
+static bool version_of(const folder *f, const char *key, uint64_t *version)     /* 0: no such record; false: nobody knows */
 {
     int fd = openat(f->dir, key, O_RDONLY);
-    uint64_t version = 0;
+    bool good = fd >= 0 ? read(fd, version, sizeof *version) == sizeof *version : errno == ENOENT;
 
-    if (fd >= 0 && read(fd, &version, sizeof version) != sizeof version)
-        version = 0;
-    if (fd >= 0)
+    if (fd < 0)
+        *version = 0;
+    else
         close(fd);
-    return version;
+    return good;
 }
 
 /* A reader sees the old file or the new one, never half of it, and a crash of the machine leaves one of them. */
@@ -45,17 +46,26 @@ static bool replaced(const folder *f, const char *key, uint64_t version, pawl_by
 
     if (fd >= 0)
         close(fd);
-    return good && renameat(f->dir, ".new", f->dir, key) == 0 && fsync(f->dir) == 0;
+    if (!good || renameat(f->dir, ".new", f->dir, key) != 0)
+        return false;
+    if (fsync(f->dir) != 0) {           /* readers see it, and nobody knows whether a crash takes it back: Pawl must not read it and go on */
+        perror("store");
+        abort();
+    }
+    return true;
 }
 
 static pawl_code folder_put(void *ctx, const char *key, uint64_t before, uint64_t version, pawl_bytes value, pawl_err *err)
 {
     const folder *f = ctx;
     pawl_code rc = PAWL_OK;
+    uint64_t is;
 
     if (flock(f->lock, LOCK_EX) != 0)
         return failed(err);
-    if (version_of(f, key) != before)
+    if (!version_of(f, key, &is))
+        rc = failed(err);
+    else if (is != before)
         rc = PAWL_CONFLICT;
     else if (value.data == NULL ? before != 0 && unlinkat(f->dir, key, 0) != 0 : !replaced(f, key, version, value))
         rc = failed(err);
@@ -89,14 +99,17 @@ static pawl_code folder_list(void *ctx, const char *prefix, pawl_record_fn *fn, 
     const folder *f = ctx;
     DIR *d = fdopendir(openat(f->dir, ".", O_RDONLY));
     const struct dirent *e;
+    pawl_code rc = PAWL_OK;
 
     if (d == NULL)
         return failed(err);
-    while ((e = readdir(d)) != NULL)
-        if (strncmp(e->d_name, prefix, strlen(prefix)) == 0 && !fn(fn_ctx, e->d_name, version_of(f, e->d_name)))
+    while ((errno = 0, e = readdir(d)) != NULL)
+        if (strncmp(e->d_name, prefix, strlen(prefix)) == 0 && !fn(fn_ctx, e->d_name, 0))      /* 0: Pawl reads the record for its version */
             break;
+    if (e == NULL && errno != 0)        /* a list that is short would hide records */
+        rc = failed(err);
     closedir(d);
-    return PAWL_OK;
+    return rc;
 }
 
 static const pawl_simple_methods folder_methods = { .name = "folder", .put = folder_put, .get = folder_get, .list = folder_list };

@@ -2,7 +2,8 @@
  *
  * pawl_store_simple makes a whole store of them: every verb of pawl/store_verbs.h, with leases, mailboxes, waits, snapshots, pruning. Each run has one
  * record that counts, its head. A write puts what is large into records of their own first, and then replaces the head: that one compare-and-set makes all
- * of it true, or none. What an interrupted write left behind is never read, and the verb vacuum removes it.
+ * of it true, or none. What an interrupted write left behind is never read, and the verb vacuum removes it;
+ * but a blob stays until its run is removed.
  *
  * What the methods promise each other, and nothing more:
  *   - a put replaces a record as a whole, or not at all: no get ever sees half of one;
