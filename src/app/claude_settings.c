@@ -6,7 +6,9 @@
 #include "policy/gate.h"
 #include "shell/shell.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -91,6 +93,27 @@ static pawl_code key_refused(const key_look *k, const char *name, claude_key key
                 key == KEY_UNKNOWN ? "is not known here, and may restrict" : "restricts, and cannot be done here", name);
 }
 
+/* What decides here, and its type: of another type it would restrict nothing, and nobody would know. */
+static pawl_code shape_look(const key_look *k, const char *name, const pawl_value *v)
+{
+    static const struct { pawl_type type; const char *is, *names; } shapes[] = {
+        { PAWL_TYPE_OBJECT, "an object", " env hooks permissions sandbox sandbox.filesystem sandbox.network " },
+        { PAWL_TYPE_ARRAY, "a list", " permissions.allow permissions.ask permissions.deny permissions.additionalDirectories "
+                                     "sandbox.filesystem.denyRead sandbox.filesystem.denyWrite sandbox.network.deniedDomains " },
+        { PAWL_TYPE_BOOL, "true or false", " disableAllHooks permissions.denyInsteadOfPrompting " },
+        { PAWL_TYPE_STRING, "a text", " permissions.defaultMode permissions.disableBypassPermissionsMode " },
+    };
+    const char *text = pawl_value_string(v);
+
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (text_listed(name, strlen(name), shapes[i].names) && pawl_value_type(v) != PAWL_TYPE_NULL &&
+            (pawl_value_type(v) != shapes[i].type || (text != NULL && strlen(text) != pawl_value_size(v))))
+            return fail(k->err, PAWL_INVALID, "%s: \"%.60s\" is %s", k->f->path, name, shapes[i].is);
+    if (text != NULL && strcmp(name, "permissions.disableBypassPermissionsMode") == 0 && strcmp(text, "disable") != 0)
+        return fail(k->err, PAWL_INVALID, "%s: \"%.60s\" is \"disable\"", k->f->path, name);
+    return PAWL_OK;
+}
+
 /* Each member of `object` below `prefix`; the names of those that only add are put into k->told. */
 static pawl_code keys_look(const key_look *k, const pawl_value *object, const char *prefix)
 {
@@ -103,10 +126,13 @@ static pawl_code keys_look(const key_look *k, const pawl_value *object, const ch
         snprintf(name, sizeof name, "%s%s%.80s", prefix, *prefix != '\0' ? "." : "", pawl_value_string(key));
         if (has_text(k->of->ignored, name))
             continue;
-        switch (key_of(name)) {
-        case KEY_USED:
+        switch (strchr(pawl_value_string(key), '.') == NULL ? key_of(name) : KEY_UNKNOWN) {     /* "permissions.deny" is within "permissions" */
+        case KEY_USED: rc = shape_look(k, name, v); break;
         case KEY_IDLE: break;
-        case KEY_INSIDE: rc = keys_look(k, v, name); break;
+        case KEY_INSIDE:
+            if ((rc = shape_look(k, name, v)) == PAWL_OK)
+                rc = keys_look(k, v, name);
+            break;
         case KEY_ADDS:
             if (!says_nothing(v))
                 buf_fmt(k->told, "%s%s", k->told->size > 0 ? ", " : "", name);
@@ -155,7 +181,7 @@ static pawl_code folder_add(arena *mem, claude_files *out, const char *at, const
     if (folder == NULL)
         return fail(err, PAWL_NOMEM, "no memory for the settings");
     if (access(folder, F_OK) != 0)
-        return PAWL_OK;
+        return errno == ENOENT || errno == ENOTDIR ? PAWL_OK : fail(err, PAWL_IO, "%s: %s", folder, strerror(errno));
     f.trusted = settings_trusts(mem, at, TRUST_CLAUDE, err);
     if ((rc = err->code) != PAWL_OK)
         return rc;
@@ -327,6 +353,9 @@ static pawl_code path_rules(const rules_look *k, const pawl_value *list, const c
             n -= 3;
         while (n > 1 && path[n - 1] == '/')
             n--;
+        if (strcspn(path, "*?[") < n)
+            return fail(k->err, PAWL_INVALID, "%s: sandbox.filesystem: \"%.200s\" has a character of patterns, and would be read as one: name the folder above it",
+                        k->f->path, given);
         path = arena_strdup(k->mem, path, n);
         if (path != NULL && path[0] == '/' && path[1] == '/')
             path++;

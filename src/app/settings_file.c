@@ -15,10 +15,15 @@
 const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err)
 {
     const pawl_value *v = NULL;
+    struct stat st;
     pawl_bytes text;
 
-    if (path == NULL || (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)))
+    if (path == NULL || (stat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR)))
         return NULL;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {     /* a pipe would hold up every verb */
+        fail(err, PAWL_INVALID, "%s: settings are a file, and that is none", path);
+        return NULL;
+    }
     if (read_disk(mem, path, &text, err) == PAWL_OK)
         v = value_parse(mem, text.data, text.size, path, err);
     if (v != NULL && pawl_value_type(v) != PAWL_TYPE_OBJECT) {

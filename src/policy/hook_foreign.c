@@ -122,6 +122,13 @@ static const pawl_value *doing_of(foreign_reading *r, const pawl_value *v, const
     return value_with(r->mem, out, "command", command);
 }
 
+static bool timeout_fits(const pawl_value *v)
+{
+    const pawl_type type = pawl_value_type(v);
+
+    return v == NULL || (type == PAWL_TYPE_INT && pawl_value_int(v) > 0) || (type == PAWL_TYPE_REAL && pawl_value_real(v) > 0);
+}
+
 /* Seconds: those of the hook, within what is possible here, or those of the event. */
 static int64_t timeout_of(foreign_reading *r, const pawl_value *v)
 {
@@ -153,6 +160,8 @@ static const pawl_value *hook_of(foreign_reading *r, const pawl_value *v)
         if (i == sizeof known / sizeof *known)
             return left_out(r, hook_point_may_deny(r->point), hook_words(r->mem, "\"%.60s\" is not known here", pawl_value_string(key)));
     }
+    if (!timeout_fits(pawl_value_get(v, "timeout")))
+        return left_out(r, hook_point_may_deny(r->point), "\"timeout\" is a number of seconds above 0");
     if (pawl_value_get(v, "if") != NULL && r->point > HOOK_POST_FAILURE)
         return left_out(r, false, "a hook with \"if\" is about calls, and never runs at this event");
     if (pawl_value_get(v, "if") != NULL)
