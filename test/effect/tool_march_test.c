@@ -84,6 +84,7 @@ PAWL_TEST(test_every_allocation_of_a_tool_fails_once)
     };
     kit k;
 
+    CHECK_INT(setenv("HOME", "/nonexistent", 1) | unsetenv("CLAUDE_CONFIG_DIR"), 0);     /* a person with a .claude gets an empty one in the workspace */
     kit_open(&k);
     (void)sandbox_try(SANDBOX_WORKSPACE, NULL);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
