@@ -1,8 +1,7 @@
 /* simple_fault_test.c - every call of every method fails once, in turn: before it did anything, and after it did all of it; and the process dies at each of
  * them. Nothing that was acknowledged is lost, nothing comes twice, and a sweep leaves nothing behind. */
-#include "pawl/engine.h"
-#include "pawl/graph.h"
 #include "store/contract_inner.h"
+#include "store/counting.h"
 #include "store/three.h"
 
 enum { ENTRIES = 6, BIG = 20000, STEPS = ENTRIES + 11 };
@@ -204,38 +203,6 @@ PAWL_TEST(test_S3_S4_every_call_says_once_that_it_failed_though_it_did_not) { ma
 PAWL_TEST(test_S3_S4_a_process_that_dies_between_two_calls_leaves_a_whole_store) { march(THREE_DEAD); }
 
 /* ---- a run (S4) --------------------------------------------------------------------------------------- */
-
-enum { CALLS = 4 };
-
-static pawl_code asks_once(pawl_step *s, void *arg)
-{
-    (void)arg;
-    for (int64_t i = 0; i < CALLS; i++) {
-        pawl_code rc = pawl_call(s, "count", pawl_pack(s, "i", i), NULL);
-
-        if (rc != PAWL_OK)
-            return rc;
-    }
-    pawl_set(s, "done", pawl_pack(s, "b", 1));
-    return PAWL_OK;
-}
-
-static pawl_machine *counting(void)
-{
-    pawl_graph *g = pawl_graph_new("counting", 1);
-
-    pawl_graph_channel(g, "done", PAWL_LAST);
-    pawl_graph_effect(g, "count", &(pawl_limits){ .cls = PAWL_ONCE });
-    pawl_graph_node(g, "all", asks_once, NULL);
-    pawl_graph_chain(g, PAWL_START, "all", PAWL_END, NULL);
-    return pawl_graph_compile(g, NULL);
-}
-
-static pawl_code count_it(const pawl_job *job, pawl_reply *reply, void *arg)
-{
-    ((int *)arg)[pawl_value_int(job->args)]++;
-    return pawl_reply_int(reply, 1);
-}
 
 static bool run_played(three_fault kind, uint64_t n)
 {

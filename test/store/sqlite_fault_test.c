@@ -1,7 +1,6 @@
 /* sqlite_fault_test.c - every write, sync, read and allocation of SQLite fails once, in turn: each verb tells it, nothing that
  * was acknowledged is lost, and the same handle goes on. */
-#include "pawl/engine.h"
-#include "pawl/graph.h"
+#include "store/counting.h"
 #include "store/sqlite_file.h"
 
 /* ---- what fails ------------------------------------------------------------------------------ */
@@ -212,38 +211,6 @@ static bool played(fault_kind kind, uint64_t n)
 }
 
 /* ---- a run (S4) ------------------------------------------------------------------------------ */
-
-enum { CALLS = 4 };
-
-static pawl_code asks_once(pawl_step *s, void *arg)
-{
-    (void)arg;
-    for (int64_t i = 0; i < CALLS; i++) {
-        pawl_code rc = pawl_call(s, "count", pawl_pack(s, "i", i), NULL);
-
-        if (rc != PAWL_OK)
-            return rc;
-    }
-    pawl_set(s, "done", pawl_pack(s, "b", 1));
-    return PAWL_OK;
-}
-
-static pawl_machine *counting(void)
-{
-    pawl_graph *g = pawl_graph_new("counting", 1);
-
-    pawl_graph_channel(g, "done", PAWL_LAST);
-    pawl_graph_effect(g, "count", &(pawl_limits){ .cls = PAWL_ONCE });
-    pawl_graph_node(g, "all", asks_once, NULL);
-    pawl_graph_chain(g, PAWL_START, "all", PAWL_END, NULL);
-    return pawl_graph_compile(g, NULL);
-}
-
-static pawl_code count_it(const pawl_job *job, pawl_reply *reply, void *arg)
-{
-    ((int *)arg)[pawl_value_int(job->args)]++;
-    return pawl_reply_int(reply, 1);
-}
 
 /* Told of, and gone on with in the same process: what was performed is not performed again. */
 static bool run_played(fault_kind kind, uint64_t n)
