@@ -17,7 +17,7 @@ enum { CORE_ROUNDS = 20000, TALKS = 20, EARLY = 100, LATE = 2000, NEAR = 40, PAR
 static pawl_machine *helper(void)
 {
     static const pawl_agent_tool tools[] = {
-        { .name = "read_file", .rule = "Read", .description = "Read a file.", .cls = PAWL_READ, .effect = PAWL_PURE, .beside = true,
+        { .name = "read_file", .rule = "Read", .description = "Read a file.", .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_PURE, .beside = true,
           .schema = "{\"properties\":{\"file_path\":{\"type\":\"string\"}},\"required\":[\"file_path\"],\"type\":\"object\"}" },
     };
     const pawl_agent a = { .name = "helper", .version = 1, .model = "script:none", .system = "You help.", .tools = tools, .ntools = 1 };
@@ -148,7 +148,7 @@ static pawl_engine *engine_with(const disk *d)
 {
     pawl_engine *e = disk_engine(d, helper());
 
-    if (e != NULL && pawl_engine_effect(e, "llm", answers_at_once, NULL, PAWL_AT_LEAST_ONCE, NULL) == PAWL_OK)
+    if (e != NULL && pawl_engine_effect(e, "llm", answers_at_once, NULL, PAWL_CLASS_AT_LEAST_ONCE, NULL) == PAWL_OK)
         return e;
     pawl_engine_free(e);
     return NULL;

@@ -19,7 +19,7 @@ static pawl_machine *short_machine(void)
 {
     pawl_graph *g = pawl_graph_new("short", 1);
 
-    pawl_graph_channel(g, "n", PAWL_SUM);
+    pawl_graph_channel(g, "n", PAWL_RULE_SUM);
     pawl_graph_node(g, "once", once, NULL);
     pawl_graph_chain(g, PAWL_START, "once", PAWL_END, NULL);
     return pawl_graph_compile(g, NULL);

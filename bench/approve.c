@@ -40,7 +40,7 @@ static pawl_engine *engine(bool is_signed)
     pawl_graph_node(g, "go", gate, is_signed ? &any : NULL);
     pawl_graph_chain(g, PAWL_START, "go", PAWL_END, NULL);
     e = pawl_engine_new(pawl_graph_compile(g, &err), pawl_store_memory(NULL), &err);
-    if (e == NULL || pawl_engine_effect(e, "deploy", deploy, NULL, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK)
+    if (e == NULL || pawl_engine_effect(e, "deploy", deploy, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK)
         bench_wrong("an engine", &err);
     return e;
 }

@@ -146,7 +146,7 @@ static pawl_machine *calls_machine(calling *c)
 {
     pawl_graph *g = pawl_graph_new("calls", 1);
 
-    pawl_graph_channel(g, "answers", PAWL_SUM);
+    pawl_graph_channel(g, "answers", PAWL_RULE_SUM);
     pawl_graph_node(g, "plan", node_plan, c);
     pawl_graph_goto(g, "plan", "call", NULL);
     pawl_graph_node(g, "call", node_call, NULL);
@@ -163,7 +163,7 @@ double calls_child(bool threads, const char *url, const char *count)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e = pawl_engine_new(calls_machine(&c), pawl_store_memory(NULL), &err);
     bool good = e != NULL && descriptors_allow(CALLS + 64) &&
-                pawl_engine_effect(e, "llm", pawl_effect_llm, (void *)(uintptr_t)&llm, PAWL_AT_LEAST_ONCE, &err) == PAWL_OK &&
+                pawl_engine_effect(e, "llm", pawl_effect_llm, (void *)(uintptr_t)&llm, PAWL_CLASS_AT_LEAST_ONCE, &err) == PAWL_OK &&
                 pawl_run(e, "r", NULL, &err) == PAWL_HALTED && strtol(pawl_run_get(e, "r", "answers"), NULL, 10) == c.n;
 
     pawl_engine_free(e);
@@ -280,7 +280,7 @@ static pawl_machine *rounds_machine(void)
 {
     pawl_graph *g = pawl_graph_new("rounds", 1);
 
-    pawl_graph_channel(g, "count", PAWL_LAST);
+    pawl_graph_channel(g, "count", PAWL_RULE_LAST);
     pawl_graph_node(g, "round", node_round, NULL);
     pawl_graph_goto(g, "round", "round", PAWL_END, NULL);
     pawl_graph_edge(g, PAWL_START, "round");
@@ -299,7 +299,7 @@ static bool reply_ratio(reading *out)
 
     p = (replying){ .lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER };
     good = disk_begin(&p.d, false) && disk_raw(&p.d, ENTRY_BYTES, 1, &warm) && (p.e = disk_engine(&p.d, rounds_machine())) != NULL &&
-           pawl_engine_effect(p.e, "job", put_down, &p, PAWL_AT_LEAST_ONCE, &err) == PAWL_OK && pthread_create(&thread, NULL, answer_all, &p) == 0;
+           pawl_engine_effect(p.e, "job", put_down, &p, PAWL_CLASS_AT_LEAST_ONCE, &err) == PAWL_OK && pthread_create(&thread, NULL, answer_all, &p) == 0;
     if (good) {
         pawl_engine_watch(p.e, stored, &p);
         good = pawl_run(p.e, "r", NULL, &err) == PAWL_HALTED && p.n == REPLIES;

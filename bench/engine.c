@@ -51,7 +51,7 @@ static bool deliver_ms(reading *out)
     pawl_err err = {0};
     double raw = 0;
     bool good = disk_begin(&a.d, false) && disk_raw(&a.d, ENTRY_BYTES, 20, &raw) && (a.e = disk_engine(&a.d, ask_machine())) != NULL &&
-                pawl_engine_effect(a.e, "slow", slow, &a, PAWL_AT_LEAST_ONCE, &err) == PAWL_OK;
+                pawl_engine_effect(a.e, "slow", slow, &a, PAWL_CLASS_AT_LEAST_ONCE, &err) == PAWL_OK;
 
     if (good) {
         pawl_engine_threads(a.e, 2);

@@ -47,7 +47,7 @@ static pawl_machine *fan_of(pawl_node_fn *work, uint32_t at_once)
 {
     pawl_graph *g = pawl_graph_new("fan", 1);
 
-    pawl_graph_channel(g, "total", PAWL_SUM);
+    pawl_graph_channel(g, "total", PAWL_RULE_SUM);
     pawl_graph_channel_with(g, &(pawl_channel){ .name = "about", .first = "[1,2,3]" });
     pawl_graph_max_concurrency(g, at_once);
     pawl_graph_node(g, "plan", node_plan, NULL);
@@ -69,7 +69,7 @@ static bool task_ns(int64_t n, double *ns)
     bool good;
 
     fan_size = n;
-    good = e != NULL && pawl_engine_effect(e, "job", answer, NULL, PAWL_AT_LEAST_ONCE, &err) == PAWL_OK;
+    good = e != NULL && pawl_engine_effect(e, "job", answer, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err) == PAWL_OK;
     from = cpu_ns();
     good = good && pawl_run(e, "r", NULL, &err) == PAWL_HALTED;
     *ns = (cpu_ns() - from) / (double)n;
@@ -172,7 +172,7 @@ static pawl_engine *fan_engine(int64_t n, pawl_machine *m)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e = pawl_engine_new(m, pawl_store_memory(NULL), &err);
     bool good = e != NULL && pawl_engine_add(e, bench_chain(1), &err) == PAWL_OK &&
-                pawl_engine_effect(e, "job", answer, NULL, PAWL_AT_LEAST_ONCE, &err) == PAWL_OK;
+                pawl_engine_effect(e, "job", answer, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err) == PAWL_OK;
 
     fan_size = n;
     fan_now = HOUR_MS;

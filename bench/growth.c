@@ -63,7 +63,7 @@ static bool all_answered(run *r, bool waits)
         }
         good = ids_of(r, waits, &ids) && (ids.n > 0 || bench_wrong("nothing is open", NULL));
         for (size_t i = 0; i < ids.n && good; i++) {
-            pawl_event ev = { .kind = waits ? PAWL_EV_ANSWER : PAWL_EV_RECEIPT, .outcome = PAWL_DONE, .id = ids.list[i], .value = "true" };
+            pawl_event ev = { .kind = waits ? PAWL_EV_ANSWER : PAWL_EV_RECEIPT, .outcome = PAWL_OUTCOME_DONE, .id = ids.list[i], .value = "true" };
 
             good = run_take(r, &ev);
         }
@@ -80,7 +80,7 @@ static bool run_whole(pawl_machine *m, int64_t n, bool waits)
 
     size_now = n;
     good = m != NULL && run_begin(&r, m, 0, step, NULL) && all_answered(&r, waits);
-    if (good && pawl_state_status(r.st) != PAWL_COMPLETED)
+    if (good && pawl_state_status(r.st) != PAWL_STATUS_COMPLETED)
         good = bench_wrong("the run did not complete", NULL);
     run_end(&r);
     pawl_step_free(step);
@@ -104,7 +104,7 @@ static pawl_machine *fan_machine(pawl_node_fn *work, pawl_graph *sub, pawl_rule 
     pawl_graph *g = pawl_graph_new("fan", 1);
 
     pawl_graph_channel(g, "seen", rule);
-    pawl_graph_channel(g, "count", PAWL_LAST);
+    pawl_graph_channel(g, "count", PAWL_RULE_LAST);
     pawl_graph_node(g, "plan", node_fan, NULL);
     pawl_graph_goto(g, "plan", "work", NULL);
     if (sub != NULL)
@@ -189,20 +189,20 @@ static pawl_code node_calls(pawl_step *s, void *arg)
 
 typedef bool work_fn(int64_t n);
 
-static bool work_tasks(int64_t n) { return run_whole(fan_machine(node_write, NULL, PAWL_SUM), n, false); }
-static bool work_append(int64_t n) { return run_whole(fan_machine(node_write, NULL, PAWL_APPEND), n, false); }
-static bool work_union(int64_t n) { return run_whole(fan_machine(node_write, NULL, PAWL_UNION), n, false); }
-static bool work_barrier(int64_t n) { return run_whole(fan_machine(node_name, NULL, PAWL_BARRIER), n, false); }
-static bool work_merge(int64_t n) { return run_whole(fan_machine(node_member, NULL, PAWL_MERGE), n, false); }
-static bool work_calls(int64_t n) { return run_whole(fan_machine(node_call, NULL, PAWL_SUM), n, false); }
-static bool work_spawns(int64_t n) { return run_whole(fan_machine(node_spawn, NULL, PAWL_SUM), n, false); }
-static bool work_questions(int64_t n) { return run_whole(fan_machine(node_question, NULL, PAWL_SUM), n, true); }
+static bool work_tasks(int64_t n) { return run_whole(fan_machine(node_write, NULL, PAWL_RULE_SUM), n, false); }
+static bool work_append(int64_t n) { return run_whole(fan_machine(node_write, NULL, PAWL_RULE_APPEND), n, false); }
+static bool work_union(int64_t n) { return run_whole(fan_machine(node_write, NULL, PAWL_RULE_UNION), n, false); }
+static bool work_barrier(int64_t n) { return run_whole(fan_machine(node_name, NULL, PAWL_RULE_BARRIER), n, false); }
+static bool work_merge(int64_t n) { return run_whole(fan_machine(node_member, NULL, PAWL_RULE_MERGE), n, false); }
+static bool work_calls(int64_t n) { return run_whole(fan_machine(node_call, NULL, PAWL_RULE_SUM), n, false); }
+static bool work_spawns(int64_t n) { return run_whole(fan_machine(node_spawn, NULL, PAWL_RULE_SUM), n, false); }
+static bool work_questions(int64_t n) { return run_whole(fan_machine(node_question, NULL, PAWL_RULE_SUM), n, true); }
 
 /* All are open when the run is canceled, and each ends in its receipt. */
 static bool work_cancel(int64_t n)
 {
     const pawl_event cancel = { .kind = PAWL_EV_CANCEL, .by = "somebody" };
-    pawl_machine *m = fan_machine(node_call, NULL, PAWL_SUM);
+    pawl_machine *m = fan_machine(node_call, NULL, PAWL_RULE_SUM);
     pawl_step *step = pawl_step_new(NULL);
     run r = {0};
     bool good;
@@ -212,7 +212,7 @@ static bool work_cancel(int64_t n)
     while (good && r.rc == PAWL_OK)
         good = run_tick(&r);
     good = good && run_take(&r, &cancel) && all_answered(&r, false);
-    if (good && pawl_state_status(r.st) != PAWL_CANCELED_RUN)
+    if (good && pawl_state_status(r.st) != PAWL_STATUS_CANCELED)
         good = bench_wrong("the run was not canceled", NULL);
     run_end(&r);
     pawl_step_free(step);
@@ -223,7 +223,7 @@ static bool work_cancel(int64_t n)
 /* plan -> n x work, whose commands have an inverse; then a node fails, and each is undone. */
 static bool work_undo(int64_t n)
 {
-    const pawl_limits limits = { .cls = PAWL_COMPENSABLE, .inverse = "back" };
+    const pawl_limits limits = { .cls = PAWL_CLASS_COMPENSABLE, .inverse = "back" };
     pawl_graph *g = pawl_graph_new("fan", 1);
     pawl_step *step = pawl_step_new(NULL);
     pawl_machine *m;
@@ -241,7 +241,7 @@ static bool work_undo(int64_t n)
     pawl_graph_edge(g, "gather", PAWL_END);
     m = bench_compile(g);
     good = m != NULL && run_begin(&r, m, 0, step, NULL) && all_answered(&r, false);
-    if (good && pawl_state_status(r.st) != PAWL_FAILED)
+    if (good && pawl_state_status(r.st) != PAWL_STATUS_FAILED)
         good = bench_wrong("the run did not fail", NULL);
     run_end(&r);
     pawl_step_free(step);
@@ -253,17 +253,17 @@ static bool work_subgraphs(int64_t n)
 {
     pawl_graph *inner = pawl_graph_new("inner", 1);
 
-    pawl_graph_channel(inner, "own", PAWL_LAST);
+    pawl_graph_channel(inner, "own", PAWL_RULE_LAST);
     pawl_graph_node(inner, "ask", node_call, NULL);
     pawl_graph_chain(inner, PAWL_START, "ask", PAWL_END, NULL);
-    return run_whole(fan_machine(NULL, inner, PAWL_SUM), n, false);
+    return run_whole(fan_machine(NULL, inner, PAWL_RULE_SUM), n, false);
 }
 
 static bool work_visit(int64_t n)
 {
     pawl_graph *g = pawl_graph_new("visit", 1);
 
-    pawl_graph_channel(g, "count", PAWL_LAST);
+    pawl_graph_channel(g, "count", PAWL_RULE_LAST);
     pawl_graph_node(g, "calls", node_calls, NULL);
     pawl_graph_chain(g, PAWL_START, "calls", PAWL_END, NULL);
     pawl_graph_max_calls(g, MANY);
@@ -282,7 +282,7 @@ static pawl_code reduce_calls(pawl_step *s, const pawl_happening *h, void *arg)
 
 static bool work_loose(int64_t n)
 {
-    const pawl_channel count = { .name = "count", .rule = PAWL_SUM, .first = "0" };
+    const pawl_channel count = { .name = "count", .rule = PAWL_RULE_SUM, .first = "0" };
     const pawl_event more = { .kind = PAWL_EV_SIGNAL, .name = "more", .value = "null" };
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m = pawl_flow_reducer("loose", 1, &count, 1, reduce_calls, NULL, NULL, &err);
@@ -309,7 +309,7 @@ static bool work_join(int64_t n)
     const char **from = calloc((size_t)n, sizeof *from);
     bool good = names != NULL && from != NULL;
 
-    pawl_graph_channel(g, "count", PAWL_SUM);
+    pawl_graph_channel(g, "count", PAWL_RULE_SUM);
     for (int64_t i = 0; i < n && good; i++) {
         snprintf(names[i], NAME_BYTES, "n%lld", (long long)i);
         from[i] = names[i];
@@ -318,7 +318,7 @@ static bool work_join(int64_t n)
     }
     pawl_graph_node(g, "gather", node_count, NULL);
     if (good)
-        pawl_graph_join_of(g, "gather", from, (size_t)n, 0, PAWL_IGNORE_REST);
+        pawl_graph_join_of(g, "gather", from, (size_t)n, 0, PAWL_JOIN_IGNORES_REST);
     pawl_graph_edge(g, "gather", PAWL_END);
     good = run_whole(bench_compile(g), n, false) && good;
     free(from);
@@ -331,7 +331,7 @@ static bool work_chain(int64_t n)
     pawl_graph *g = pawl_graph_new("long", 1);
     char name[NAME_BYTES], before[NAME_BYTES] = "@start";
 
-    pawl_graph_channel(g, "count", PAWL_SUM);
+    pawl_graph_channel(g, "count", PAWL_RULE_SUM);
     for (int64_t i = 0; i < n; i++) {
         snprintf(name, sizeof name, "n%lld", (long long)i);
         pawl_graph_node(g, name, node_count, NULL);
@@ -362,7 +362,7 @@ static bool work_channels(int64_t n)
 
     for (int64_t i = 0; i < n; i++) {
         snprintf(name, sizeof name, "c%lld", (long long)i);
-        pawl_graph_channel(g, name, PAWL_LAST);
+        pawl_graph_channel(g, name, PAWL_RULE_LAST);
     }
     pawl_graph_node(g, "all", node_everywhere, NULL);
     pawl_graph_chain(g, PAWL_START, "all", PAWL_END, NULL);

@@ -31,7 +31,7 @@ pawl_machine *talk_machine(void)
 {
     pawl_graph *g = pawl_graph_new("talk", 1);
 
-    pawl_graph_channel(g, "messages", PAWL_APPEND);
+    pawl_graph_channel(g, "messages", PAWL_RULE_APPEND);
     pawl_graph_node(g, "ask", node_ask, NULL);
     pawl_graph_edge(g, PAWL_START, "ask");
     pawl_graph_edge(g, "ask", "ask");
@@ -188,7 +188,7 @@ static pawl_machine *round_machine(void)
     pawl_graph *g = pawl_graph_new("round", 1);
     static const char *const names[] = { "plan", "work", "check" };
 
-    pawl_graph_channel(g, "count", PAWL_SUM);
+    pawl_graph_channel(g, "count", PAWL_RULE_SUM);
     for (size_t i = 0; i < 3; i++)
         pawl_graph_node(g, names[i], node_count, NULL);
     pawl_graph_edge(g, PAWL_START, names[0]);

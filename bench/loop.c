@@ -42,8 +42,8 @@ pawl_machine *loop_machine(turns *t)
 {
     pawl_graph *g = pawl_graph_new("loop", 1);
 
-    pawl_graph_channel(g, "count", PAWL_LAST);
-    pawl_graph_channel(g, "note", PAWL_LAST);
+    pawl_graph_channel(g, "count", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "note", PAWL_RULE_LAST);
     pawl_graph_input(g, "who", NULL);
     return round_machine(g, node_turn, t);
 }
@@ -52,7 +52,7 @@ pawl_machine *say_machine(turns *t)
 {
     pawl_graph *g = pawl_graph_new("say", 1);
 
-    pawl_graph_channel(g, "messages", PAWL_APPEND);
+    pawl_graph_channel(g, "messages", PAWL_RULE_APPEND);
     return round_machine(g, node_say, t);
 }
 
@@ -81,8 +81,8 @@ pawl_machine *sends_machine(turns *t)
 {
     pawl_graph *g = pawl_graph_new("sends", 1);
 
-    pawl_graph_channel(g, "total", PAWL_SUM);
-    pawl_graph_channel(g, "count", PAWL_LAST);
+    pawl_graph_channel(g, "total", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "count", PAWL_RULE_LAST);
     pawl_graph_node(g, "plan", node_plan, t);
     pawl_graph_goto(g, "plan", "work", NULL);
     pawl_graph_node(g, "work", node_work, NULL);
@@ -108,7 +108,7 @@ pawl_machine *nap_machine(void)
 {
     pawl_graph *g = pawl_graph_new("nap", 1);
 
-    pawl_graph_channel(g, "count", PAWL_LAST);
+    pawl_graph_channel(g, "count", PAWL_RULE_LAST);
     pawl_graph_node(g, "nap", node_nap, NULL);
     pawl_graph_chain(g, PAWL_START, "nap", PAWL_END, NULL);
     return bench_compile(g);
@@ -137,7 +137,7 @@ pawl_machine *ask_machine(void)
     static const char *const names[] = { "ask", "slow", "slower" };
     pawl_graph *g = pawl_graph_new("ask", 1);
 
-    pawl_graph_channel(g, "count", PAWL_LAST);
+    pawl_graph_channel(g, "count", PAWL_RULE_LAST);
     for (int i = 0; i < 3; i++) {
         pawl_graph_node(g, names[i], i == 0 ? node_ask : node_slow, NULL);
         pawl_graph_edge(g, PAWL_START, names[i]);

@@ -40,7 +40,7 @@ static bool chain_ns(unsigned flags, reading *out)
 
 static bool chain_superstep(reading *out)
 {
-    return chain_ns(PAWL_NO_JOURNAL, out);
+    return chain_ns(PAWL_STATE_NO_JOURNAL, out);
 }
 
 /* The bytes of one entry, hashed as the chain is: a digest of the body, and one of the envelope with two digests. */
@@ -92,7 +92,7 @@ static bool invocation_ns(pawl_machine *m, int times, size_t tasks, reading *out
         double from = bench_ns();
 
         for (int k = 0; k < times && good; k++) {
-            good = run_begin(&r, m, PAWL_NO_JOURNAL, step, NULL) && run_to_end(&r);
+            good = run_begin(&r, m, PAWL_STATE_NO_JOURNAL, step, NULL) && run_to_end(&r);
             run_end(&r);
         }
         ns += bench_ns() - from;
@@ -114,8 +114,8 @@ static bool fan5(reading *out)
 {
     pawl_graph *g = pawl_graph_new("fan", 1);
 
-    pawl_graph_channel(g, "count", PAWL_LAST);
-    pawl_graph_channel(g, "total", PAWL_SUM);
+    pawl_graph_channel(g, "count", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "total", PAWL_RULE_SUM);
     for (int i = 0; i < 5; i++) {
         char name[16];
 
@@ -156,8 +156,8 @@ static bool send100_round(reading *out)
     double ns = 0, base = 0;
     bool good;
 
-    pawl_graph_channel(g, "total", PAWL_SUM);
-    pawl_graph_channel(g, "count", PAWL_LAST);
+    pawl_graph_channel(g, "total", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "count", PAWL_RULE_LAST);
     pawl_graph_node(g, "plan", node_plan, NULL);
     pawl_graph_goto(g, "plan", "work", NULL);
     pawl_graph_node(g, "work", node_work, NULL);
@@ -167,7 +167,7 @@ static bool send100_round(reading *out)
     pawl_graph_edge(g, "gather", "plan");
     pawl_graph_max_steps(g, 1000000);
     m = bench_compile(g);
-    good = m != NULL && run_begin(&r, m, PAWL_NO_JOURNAL, step, NULL);
+    good = m != NULL && run_begin(&r, m, PAWL_STATE_NO_JOURNAL, step, NULL);
     for (int i = 0; i < TURNS && good; i++) {
         double from = bench_ns();
 

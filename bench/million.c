@@ -47,7 +47,7 @@ static bool list_us(pawl_store *s, const pawl_filter *f, double *us)
 
 static bool list_among(uint64_t runs, double *us)
 {
-    const pawl_filter f = { .status = 1 + PAWL_INPUT_REQUIRED, .before = runs / 2, .limit = PAGE_RUNS };
+    const pawl_filter f = { .status = 1 + PAWL_STATUS_INPUT_REQUIRED, .before = runs / 2, .limit = PAGE_RUNS };
     disk d;
     pawl_err err = {0};
     pawl_store *s = NULL;
@@ -123,7 +123,7 @@ static bool timers(disk *d, double *found, double *fired, double *raw)
     good = good && (pawl_work(e, 0, &err) == PAWL_OK || bench_wrong("timers", &err));
     *fired = (bench_ns() - *fired) / DUE / 1000;
     *raw /= 500 * 1000;
-    good = good && (pawl_state_status(pawl_run_state(e, "nap7", NULL)) == PAWL_COMPLETED || bench_wrong("a run sleeps on", NULL));
+    good = good && (pawl_state_status(pawl_run_state(e, "nap7", NULL)) == PAWL_STATUS_COMPLETED || bench_wrong("a run sleeps on", NULL));
     pawl_engine_free(e);
     disk_end(d);
     return good;

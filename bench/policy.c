@@ -32,8 +32,8 @@ static pawl_policy *rules_200(void)
 static bool decide_ns(const char *command, pawl_ground due, reading *out)
 {
     pawl_policy *p = rules_200();
-    pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC, .mode = PAWL_DEFAULT };
-    pawl_decision d = { .behavior = PAWL_OPEN };
+    pawl_request q = { .tool = "Bash", .cls = PAWL_PERMISSION_EXEC, .mode = PAWL_MODE_DEFAULT };
+    pawl_decision d = { .behavior = PAWL_BEHAVIOR_OPEN };
     bool good = true;
     double from;
     arena mem;
@@ -48,7 +48,7 @@ static bool decide_ns(const char *command, pawl_ground due, reading *out)
     from = bench_ns();
     for (int i = 0; i < DECISIONS; i++) {
         pawl_decide(p, &q, &d);
-        good = good && d.behavior == PAWL_ALLOW && d.ground == due;
+        good = good && d.behavior == PAWL_BEHAVIOR_ALLOW && d.ground == due;
     }
     out->value = (bench_ns() - from) / DECISIONS;
     out->base = bench_malloc_ns(DECISIONS);
@@ -57,12 +57,12 @@ static bool decide_ns(const char *command, pawl_ground due, reading *out)
     return good || bench_wrong("a decision", NULL);
 }
 
-static bool decide_rules(reading *out) { return decide_ns("npm run task-39 --verbose", PAWL_BY_ALLOW_RULE, out); }
+static bool decide_rules(reading *out) { return decide_ns("npm run task-39 --verbose", PAWL_GROUND_ALLOW_RULE, out); }
 
 static bool decide_shell(reading *out)
 {
     return decide_ns("ls src && NODE_ENV=test timeout 60 npm run task-39 -- \"a b\" 2>&1 | grep -v 'x|y' | tail -n 20; echo done > /dev/null",
-                     PAWL_BY_ALLOW_RULE, out);
+                     PAWL_GROUND_ALLOW_RULE, out);
 }
 
 const figure policy_figures[] = {

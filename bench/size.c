@@ -23,7 +23,7 @@ static pawl_machine *append_machine(void)
     pawl_graph *g = pawl_graph_new("append", 1);
 
     memset(message, 'm', MESSAGE_BYTES);
-    pawl_graph_channel(g, "messages", PAWL_APPEND);
+    pawl_graph_channel(g, "messages", PAWL_RULE_APPEND);
     pawl_graph_node(g, "say", node_append, NULL);
     pawl_graph_edge(g, PAWL_START, "say");
     pawl_graph_edge(g, "say", "say");
@@ -60,7 +60,7 @@ static bool append_growth(reading *out)
     const int stops[4] = { EARLY, EARLY + WINDOW, LATE - WINDOW, LATE };
     plain p = {0};
     run r = {0};
-    bool good = m != NULL && run_begin(&r, m, PAWL_NO_JOURNAL, step, NULL);
+    bool good = m != NULL && run_begin(&r, m, PAWL_STATE_NO_JOURNAL, step, NULL);
 
     for (int stop = 0, i = 0; stop < 4 && good; stop++) {
         for (; i < stops[stop] && good; i++)
@@ -102,9 +102,9 @@ static pawl_machine *waiting_machine(void)
 {
     pawl_graph *g = pawl_graph_new("essay", 1);
 
-    pawl_graph_channel(g, "draft", PAWL_LAST);
-    pawl_graph_channel(g, "review", PAWL_LAST);
-    pawl_graph_channel(g, "log", PAWL_APPEND);
+    pawl_graph_channel(g, "draft", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "review", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
     pawl_graph_node(g, "draft", node_draft, NULL);
     pawl_graph_node(g, "review", node_count, NULL);
     pawl_graph_chain(g, PAWL_START, "draft", "review", PAWL_END, NULL);

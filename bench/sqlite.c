@@ -279,7 +279,7 @@ static bool calls_bytes(reading *out)
     disk d;
     calls c = { .n = 0 };
     bool good = disk_begin(&d, true) && (c.e = disk_engine(&d, talk_machine())) != NULL &&
-                pawl_engine_effect(c.e, "llm", reply, &c, PAWL_AT_LEAST_ONCE, NULL) == PAWL_OK && run_stopped(c.e, "talk");
+                pawl_engine_effect(c.e, "llm", reply, &c, PAWL_CLASS_AT_LEAST_ONCE, NULL) == PAWL_OK && run_stopped(c.e, "talk");
 
     pawl_engine_free(c.e);
     out->value = disk_size(d.store) / (MESSAGES * SAID_BYTES);

@@ -175,7 +175,7 @@ pawl_machine *bench_chain(size_t nodes)
     pawl_graph *g = pawl_graph_new("chain", 1);
     char name[24], before[24] = PAWL_START;
 
-    pawl_graph_channel(g, "count", PAWL_LAST);
+    pawl_graph_channel(g, "count", PAWL_RULE_LAST);
     for (size_t i = 0; i < nodes; i++) {
         snprintf(name, sizeof name, "n%zu", i);
         pawl_graph_node(g, name, node_count, NULL);

@@ -229,7 +229,7 @@ static bool turn_measure(reading *out, bool burst)
     if (!good)
         return false;
     e = disk_engine(&d, pawl_agent_machine(&a, NULL, &err));
-    good = e != NULL && pawl_engine_effect(e, "llm", pawl_effect_llm, (void *)(uintptr_t)&llm, PAWL_AT_LEAST_ONCE, &err) == PAWL_OK && bare_turn(&s) &&
+    good = e != NULL && pawl_engine_effect(e, "llm", pawl_effect_llm, (void *)(uintptr_t)&llm, PAWL_CLASS_AT_LEAST_ONCE, &err) == PAWL_OK && bare_turn(&s) &&
            rounds(e, &s, out);
     pawl_engine_free(e);
     server_end(&s);

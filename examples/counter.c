@@ -18,7 +18,7 @@ static pawl_engine *counter(int64_t *upto, pawl_err *err)
 {
     pawl_graph *g = pawl_graph_new("counter", 1);
 
-    pawl_graph_channel(g, "n", PAWL_SUM);
+    pawl_graph_channel(g, "n", PAWL_RULE_SUM);
     pawl_graph_node(g, "count", count, NULL);
     pawl_graph_edge(g, PAWL_START, "count");
     pawl_graph_when(g, "count", wants_more, upto, "count");

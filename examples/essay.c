@@ -27,7 +27,7 @@ int main(int argc, char **argv)                         /* ./essay; kill -9; ./e
     pawl_graph_chain(g, PAWL_START, "draft", "review", "revise", PAWL_END, NULL);
     pawl_graph_gate(g, "revise", "Approve the revision?");
     pawl_engine *e = pawl_engine_new(pawl_graph_compile(g, &err), pawl_store_sqlite("essay.db", NULL, &err), &err);
-    pawl_engine_effect(e, "llm", model, "Blue light is scattered most.", PAWL_AT_LEAST_ONCE, &err);
+    pawl_engine_effect(e, "llm", model, "Blue light is scattered most.", PAWL_CLASS_AT_LEAST_ONCE, &err);
     pawl_code rc = argc > 1 ? pawl_answer(e, "essay-1", NULL, *argv[1] == 'y' ? "true" : "false", &err)
                             : pawl_run(e, "essay-1", "{\"request\":\"Why is the sky blue?\"}", &err);
     const char *why = pawl_run_reason(e, "essay-1");    /* it failed, or somebody said no */

@@ -107,7 +107,7 @@ int main(void)
     pawl_engine *e = pawl_engine_new(essay(&err), pawl_store_memory(&err), &err);
     pawl_code rc;
 
-    pawl_engine_effect(e, "llm", scripted, NULL, PAWL_AT_LEAST_ONCE, &err);
+    pawl_engine_effect(e, "llm", scripted, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err);
     pawl_engine_watch(e, told, NULL);
     rc = e == NULL ? err.code : show(e, &err);
     if (rc != PAWL_HALTED)

@@ -37,10 +37,10 @@ int main(void)
 {
     pawl_err err = {0};
     pawl_graph *g = pawl_graph_new("fanout", 1);
-    pawl_graph_channel(g, "books", PAWL_LAST);
-    pawl_graph_channel(g, "words", PAWL_SUM);
-    pawl_graph_channel(g, "headline", PAWL_LAST);
-    pawl_graph_channel(g, "report", PAWL_LAST);
+    pawl_graph_channel(g, "books", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "words", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "headline", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "report", PAWL_RULE_LAST);
     pawl_graph_node(g, "plan", plan, NULL);
     pawl_graph_node(g, "count", count, NULL);
     pawl_graph_node(g, "headline", say, "The shelf");
@@ -51,7 +51,7 @@ int main(void)
     pawl_graph_join(g, "report", "count", "headline", NULL);    /* however long the branches are */
     pawl_graph_edge(g, "report", PAWL_END);
     pawl_engine *e = pawl_engine_new(pawl_graph_compile(g, &err), pawl_store_memory(&err), &err);
-    pawl_engine_effect(e, "wc", wc, NULL, PAWL_AT_LEAST_ONCE, &err);
+    pawl_engine_effect(e, "wc", wc, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err);
     pawl_code rc = pawl_run(e, "shelf-1", "{\"books\":[\"Emma\",\"Ulysses\",\"Moby Dick\"]}", &err);
     const char *all = rc < 0 ? err.text : pawl_state_json(pawl_run_state(e, "shelf-1", &err), pawl_engine_step(e), &err);
     puts(all != NULL ? all : err.text);

@@ -21,5 +21,5 @@ static pawl_code greet(const pawl_job *job, pawl_reply *reply, void *arg)
 
 pawl_code pawl_plugin_open(pawl_plugin *p, pawl_err *err)
 {
-    return pawl_plugin_kind(p, "greet", greet, NULL, PAWL_PURE, err);
+    return pawl_plugin_kind(p, "greet", greet, NULL, PAWL_CLASS_PURE, err);
 }

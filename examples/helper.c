@@ -33,7 +33,7 @@ static pawl_host *host(const pawl_tools *tools, pawl_err *err)
     const pawl_agent agent = { .name = "helper", .model = "mine", .tools = known, .ntools = pawl_host_tools(tools, known, 1) };
     pawl_engine *e = pawl_engine_new(pawl_agent_machine(&agent, NULL, err), pawl_store_memory(err), err);
 
-    if (e != NULL && (pawl_engine_effect(e, "llm", model, NULL, PAWL_AT_LEAST_ONCE, err) != PAWL_OK ||
+    if (e != NULL && (pawl_engine_effect(e, "llm", model, NULL, PAWL_CLASS_AT_LEAST_ONCE, err) != PAWL_OK ||
                       pawl_host_bind(e, tools, err) != PAWL_OK)) {      /* the handlers of its tools, rules and hooks */
         pawl_engine_free(e);
         return NULL;
@@ -64,7 +64,7 @@ static pawl_code talk(pawl_handle *a, pawl_err *err)
 int main(void)
 {
     const pawl_tool tool = { .name = "release", .description = "Release a version.", .schema = "{\"properties\":{\"version\":{\"type\":\"string\"}},"
-                             "\"required\":[\"version\"],\"type\":\"object\"}", .cls = PAWL_EXEC, .effect = PAWL_ONCE, .fn = release };
+                             "\"required\":[\"version\"],\"type\":\"object\"}", .cls = PAWL_PERMISSION_EXEC, .effect = PAWL_CLASS_ONCE, .fn = release };
     pawl_err err = {0};
     pawl_tools *tools = pawl_tools_new(NULL, &err);
     pawl_host *h = tools != NULL && pawl_tools_add(tools, &tool, &err) == PAWL_OK ? host(tools, &err) : NULL;

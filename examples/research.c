@@ -49,8 +49,8 @@ int main(void)
     const char *script[] = { "It is the air.", "revise", "Air scatters blue.", "ask", "Air scatters blue, not at dusk.", "approve" }, **says = script;
     pawl_err err = {0};
     pawl_engine *e = pawl_engine_new(pawl_flow_steps("research", 1, steps, 3, NULL, 0, NULL, NULL, &err), pawl_store_memory(&err), &err);
-    pawl_engine_effect(e, "research", model, &says, PAWL_AT_LEAST_ONCE, &err);
-    pawl_engine_effect(e, "critic", model, &says, PAWL_AT_LEAST_ONCE, &err);
+    pawl_engine_effect(e, "research", model, &says, PAWL_CLASS_AT_LEAST_ONCE, &err);
+    pawl_engine_effect(e, "critic", model, &says, PAWL_CLASS_AT_LEAST_ONCE, &err);
     pawl_code rc = pawl_run(e, "research-1", "{\"input\":\"Why is the sky blue?\"}", &err);
     if (rc == PAWL_INTERRUPTED && puts("note     The critic needs a person.               -> what about dusk?"))
         rc = pawl_answer(e, "research-1", "note", "\"what about dusk?\"", &err);

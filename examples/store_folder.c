@@ -156,13 +156,13 @@ static int drive(bool dies)
 
     if (!folder_open("store", &f))
         return 1;
-    pawl_graph_channel(g, "said", PAWL_APPEND);
+    pawl_graph_channel(g, "said", PAWL_RULE_APPEND);
     pawl_graph_node(g, "draft", ask, NULL);
     pawl_graph_node(g, "review", ask, NULL);
     pawl_graph_node(g, "print", ask, NULL);
     pawl_graph_chain(g, PAWL_START, "draft", "review", "print", PAWL_END, NULL);
     e = pawl_engine_new(pawl_graph_compile(g, &err), pawl_store_simple(&folder_methods, &f, NULL, &err), &err);
-    pawl_engine_effect(e, "say", say, dies ? &f : NULL, PAWL_AT_LEAST_ONCE, &err);
+    pawl_engine_effect(e, "say", say, dies ? &f : NULL, PAWL_CLASS_AT_LEAST_ONCE, &err);
     rc = pawl_run(e, "paper-1", NULL, &err);
     puts(rc < 0 ? err.text : pawl_run_get(e, "paper-1", "said"));
     pawl_engine_free(e);

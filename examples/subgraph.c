@@ -25,8 +25,8 @@ static pawl_graph *inner(void)
 {
     pawl_graph *g = pawl_graph_new("desk", 1);
 
-    pawl_graph_channel(g, "text", PAWL_LAST);
-    pawl_graph_channel(g, "checks", PAWL_SUM);
+    pawl_graph_channel(g, "text", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "checks", PAWL_RULE_SUM);
     pawl_graph_node(g, "check", check, NULL);
     pawl_graph_chain(g, PAWL_START, "check", PAWL_END, NULL);
     return g;
@@ -36,7 +36,7 @@ int main(void)
 {
     pawl_err err = {0};
     pawl_graph *g = pawl_graph_new("paper", 1);
-    pawl_graph_channel(g, "text", PAWL_LAST);
+    pawl_graph_channel(g, "text", PAWL_RULE_LAST);
     pawl_graph_node(g, "write", write_text, "Water boils at 90 degrees.");
     pawl_graph_sub(g, "desk", inner());
     pawl_graph_map(g, "desk", "text", "text", true, true);      /* shared; "checks" stays inside */

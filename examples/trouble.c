@@ -18,8 +18,8 @@ static pawl_machine *shop(void *ctx, pawl_err *err)
 
     (void)ctx;
     pawl_graph_input(g, "what", NULL);
-    pawl_graph_effect(g, "charge", &(pawl_limits){ .cls = PAWL_ONCE });
-    pawl_graph_effect(g, "ship", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 5, .initial_ms = 100 } });
+    pawl_graph_effect(g, "charge", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
+    pawl_graph_effect(g, "ship", &(pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 5, .initial_ms = 100 } });
     pawl_graph_node(g, "charged", order, "charge");
     pawl_graph_node(g, "shipped", order, "ship");
     pawl_graph_chain(g, PAWL_START, "charged", "shipped", PAWL_END, NULL);

@@ -11,11 +11,11 @@ typedef struct account {
 } account;
 
 static const pawl_field fields[] = {
-    PAWL_FIELD(account, balance, PAWL_FIELD_INT, .rule = PAWL_SUM, .first = "100"),
-    PAWL_FIELD(account, best, PAWL_FIELD_REAL, .rule = PAWL_MAX, .first = "0.0"),
+    PAWL_FIELD(account, balance, PAWL_FIELD_INT, .rule = PAWL_RULE_SUM, .first = "100"),
+    PAWL_FIELD(account, best, PAWL_FIELD_REAL, .rule = PAWL_RULE_MAX, .first = "0.0"),
     PAWL_FIELD(account, closed, PAWL_FIELD_BOOL, .first = "false"),
-    PAWL_FIELD(account, owner, PAWL_FIELD_STRING, .rule = PAWL_LAST),
-    PAWL_FIELD(account, history, PAWL_FIELD_VALUE, .rule = PAWL_APPEND),
+    PAWL_FIELD(account, owner, PAWL_FIELD_STRING, .rule = PAWL_RULE_LAST),
+    PAWL_FIELD(account, history, PAWL_FIELD_VALUE, .rule = PAWL_RULE_APPEND),
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 

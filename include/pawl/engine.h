@@ -30,7 +30,7 @@ PAWL_API const pawl_machine *pawl_engine_machine(const pawl_engine *e);
 
 /* ---- effects --------------------------------------------------------------------------------- */
 
-/* Sets the handler of `effect`: see pawl/effect.h. `cls` must be the class that the machine declares for it, PAWL_AT_LEAST_ONCE where it declares
+/* Sets the handler of `effect`: see pawl/effect.h. `cls` must be the class that the machine declares for it, PAWL_CLASS_AT_LEAST_ONCE where it declares
  * none; else PAWL_INVALID (E5). The same effect again replaces the handler. `arg` is lent. */
 PAWL_API pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn *fn, void *arg, pawl_class cls, pawl_err *err);
 /* Sets the built-in handler of "tell", by which an agent sends to its children (pawl/agent.h): {"run","signal","value"?} or

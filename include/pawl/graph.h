@@ -91,11 +91,11 @@ PAWL_API PAWL_SENTINEL void pawl_graph_goto(pawl_graph *g, const char *from, con
 /* The channels that a node writes. Optional, changes no run: with it pawl_graph_check finds two writers of a channel in one superstep. */
 PAWL_API PAWL_SENTINEL void pawl_graph_writes(pawl_graph *g, const char *node, const char *channel, ... /* NULL */);
 
-typedef enum pawl_join_rest { PAWL_IGNORE_REST = 0, PAWL_CANCEL_REST = 1 } pawl_join_rest;
+typedef enum pawl_join_rest { PAWL_JOIN_IGNORES_REST = 0, PAWL_JOIN_CANCELS_REST = 1 } pawl_join_rest;
 /* A join: `to` runs once when all nodes of `from` are done, in whatever supersteps, and once more when all are done again. At most 256 nodes. */
 PAWL_API PAWL_SENTINEL void pawl_graph_join(pawl_graph *g, const char *to, const char *from, ... /* NULL */);
-/* The same when `k` of the `n` nodes are done (0: all). The others are ignored until all are done, which ends the round; with PAWL_CANCEL_REST the tasks that
- * can lead only to them are canceled, and the round ends at once. */
+/* The same when `k` of the `n` nodes are done (0: all). The others are ignored until all are done, which ends the round;
+ * with PAWL_JOIN_CANCELS_REST the tasks that can lead only to them are canceled, and the round ends at once. */
 PAWL_API void pawl_graph_join_of(pawl_graph *g, const char *to, const char *const *from, size_t n, size_t k, pawl_join_rest rest);
 
 /* ---- pauses (G5), hooks, limits -------------------------------------------------------------- */
@@ -120,7 +120,7 @@ PAWL_API void pawl_graph_requires(pawl_graph *g, const char *node, const char *m
 
 /* A hook: a call of `effect` before or after the function of `node` (NULL: of every node), in order of declaration, those of every node first. Its result is
  * a verdict: proceed, modify, replace, deny, ask or defer ("Verdicts of a hook" in docs/INTERFACES.md). */
-typedef enum pawl_phase { PAWL_BEFORE = 1, PAWL_AFTER = 2 } pawl_phase;
+typedef enum pawl_phase { PAWL_PHASE_BEFORE = 1, PAWL_PHASE_AFTER = 2 } pawl_phase;
 PAWL_API void pawl_graph_hook(pawl_graph *g, const char *node, pawl_phase phase, const char *effect);
 /* The same, and its arguments have also "state", an object of all channels, by reference, and "mode", of a graph with modes; else null. */
 PAWL_API void pawl_graph_hook_state(pawl_graph *g, const char *node, pawl_phase phase, const char *effect);
@@ -150,7 +150,7 @@ PAWL_API void pawl_graph_no_progress(pawl_graph *g, uint32_t times);
 
 /* ---- compile ----------------------------------------------------------------------------------- */
 
-typedef enum pawl_severity { PAWL_FAULT = 1, PAWL_WARNING = 2 } pawl_severity;
+typedef enum pawl_severity { PAWL_SEVERITY_FAULT = 1, PAWL_SEVERITY_WARNING = 2 } pawl_severity;
 typedef struct pawl_finding {
     pawl_severity severity;
     const char *kind;           /* "unknown-target", "unreachable", "join-never-fires", ...; see docs/ERRORS.md */

@@ -41,7 +41,7 @@ typedef struct pawl_diff {
     size_t channels;            /* how many channels differ */
     pawl_diff_side a, b;
 } pawl_diff;
-typedef enum pawl_diff_at { PAWL_AT_END = 0, PAWL_AT_PARTING = 1 } pawl_diff_at;
+typedef enum pawl_diff_at { PAWL_DIFF_AT_END = 0, PAWL_DIFF_AT_PARTING = 1 } pawl_diff_at;
 /* A channel with different values; NULL: no value. Lent for the call. False: stop. */
 typedef bool pawl_channel_diff_fn(void *ctx, const char *channel, const pawl_value *a, const pawl_value *b);
 

@@ -7,7 +7,7 @@
  *     }
  *     pawl_code pawl_plugin_open(pawl_plugin *p, pawl_err *err)
  *     {
- *         return pawl_plugin_kind(p, "greet", greet, NULL, PAWL_PURE, err);
+ *         return pawl_plugin_kind(p, "greet", greet, NULL, PAWL_CLASS_PURE, err);
  *     }
  *
  * Build it with `cc -shared -fPIC greet.c -o greet.so`; the functions of the library are those of the program that loads it. An agent file loads it with

@@ -12,10 +12,11 @@ extern "C" {
 
 /* ---- modes (P1) ------------------------------------------------------------------------------------------ */
 
-typedef enum pawl_mode { PAWL_MODE_NONE = 0, PAWL_PLAN = 1, PAWL_DEFAULT = 2, PAWL_ACCEPT_EDITS = 3, PAWL_BYPASS = 4 } pawl_mode;
-typedef enum pawl_permission { PAWL_READ = 1, PAWL_EDIT = 2, PAWL_EXEC = 3, PAWL_NET = 4, PAWL_OTHER = 5 } pawl_permission;   /* a tool's class */
-/* In ascending precedence; PAWL_OPEN: not decided. */
-typedef enum pawl_behavior { PAWL_OPEN = 0, PAWL_ALLOW = 1, PAWL_ASK = 2, PAWL_DENY = 3 } pawl_behavior;
+typedef enum pawl_mode { PAWL_MODE_NONE = 0, PAWL_MODE_PLAN = 1, PAWL_MODE_DEFAULT = 2, PAWL_MODE_ACCEPT_EDITS = 3, PAWL_MODE_BYPASS = 4 } pawl_mode;
+typedef enum pawl_permission { PAWL_PERMISSION_READ = 1, PAWL_PERMISSION_EDIT = 2, PAWL_PERMISSION_EXEC = 3, PAWL_PERMISSION_NET = 4,
+    PAWL_PERMISSION_OTHER = 5 } pawl_permission;   /* a tool's class */
+/* In ascending precedence; PAWL_BEHAVIOR_OPEN: not decided. */
+typedef enum pawl_behavior { PAWL_BEHAVIOR_OPEN = 0, PAWL_BEHAVIOR_ALLOW = 1, PAWL_BEHAVIOR_ASK = 2, PAWL_BEHAVIOR_DENY = 3 } pawl_behavior;
 
 PAWL_API const char *pawl_mode_name(pawl_mode m);                  /* "acceptEdits"; "": PAWL_MODE_NONE */
 PAWL_API pawl_mode pawl_mode_named(const char *name);              /* PAWL_MODE_NONE: no such mode; `name` may be NULL */
@@ -23,7 +24,7 @@ PAWL_API const char *pawl_permission_name(pawl_permission cls);    /* "edit"; ""
 PAWL_API const char *pawl_behavior_name(pawl_behavior b);          /* "open", "allow", "ask", "deny" */
 /* `now` has at least the rights of `required`. False: one of them is PAWL_MODE_NONE. */
 PAWL_API bool pawl_mode_permits(pawl_mode now, pawl_mode required);
-/* What the mode decides for a tool of that class; `inside`: it edits in the workspace. PAWL_OPEN: the rules decide. */
+/* What the mode decides for a tool of that class; `inside`: it edits in the workspace. PAWL_BEHAVIOR_OPEN: the rules decide. */
 PAWL_API pawl_behavior pawl_mode_says(pawl_mode m, pawl_permission cls, bool inside);
 
 /* ---- rules (P3) -------------------------------------------------------------------------------------------- */
@@ -60,33 +61,33 @@ typedef struct pawl_request {
     const char *cwd;            /* where its relative paths begin, absolute; NULL: at the policy's "cwd" */
     bool unlooked;              /* not all of its paths were looked up in the file system: asked, unless it is denied */
     pawl_permission cls;
-    pawl_mode mode;             /* PAWL_MODE_NONE: as PAWL_DEFAULT */
+    pawl_mode mode;             /* PAWL_MODE_NONE: as PAWL_MODE_DEFAULT */
     pawl_mode requires;         /* of a node; PAWL_MODE_NONE: none */
     bool node;                  /* a node of the graph: allowed when nothing decides; false, a tool of a model: asked then */
     bool read_only;             /* it runs where it can only read: plan mode allows it */
     bool deny_gate;             /* a mode below `requires` denies; false: it asks */
     bool edited;                /* a person changed the arguments: a hook that rewrites them then denies */
     bool rewritten;             /* a hook changed the arguments */
-    pawl_behavior hook;         /* the merged verdict of the hooks; PAWL_OPEN: none */
+    pawl_behavior hook;         /* the merged verdict of the hooks; PAWL_BEHAVIOR_OPEN: none */
     const char *hook_name, *hook_reason;    /* of the hook that decided; NULL: none */
     int64_t time_ms;            /* now, for rules with an end */
 } pawl_request;
 
 typedef enum pawl_ground {      /* what decided */
-    PAWL_BY_DEFAULT = 1, PAWL_BY_ALLOW_RULE = 2, PAWL_BY_HOOK = 3, PAWL_BY_MODE = 4, PAWL_BY_ASK_RULE = 5, PAWL_BY_DENY_RULE = 6,
-    PAWL_BY_SYNTAX = 7          /* a command, path or URL that cannot be read for certain is asked */
+    PAWL_GROUND_DEFAULT = 1, PAWL_GROUND_ALLOW_RULE = 2, PAWL_GROUND_HOOK = 3, PAWL_GROUND_MODE = 4, PAWL_GROUND_ASK_RULE = 5, PAWL_GROUND_DENY_RULE = 6,
+    PAWL_GROUND_SYNTAX = 7          /* a command, path or URL that cannot be read for certain is asked */
 } pawl_ground;
 PAWL_API const char *pawl_ground_name(pawl_ground g);              /* "deny rule" */
 
 typedef struct pawl_decision {
-    pawl_behavior behavior;     /* PAWL_OPEN: only from pawl_decide_first, no deny rule fits */
+    pawl_behavior behavior;     /* PAWL_BEHAVIOR_OPEN: only from pawl_decide_first, no deny rule fits */
     pawl_ground ground;
     size_t rule;                /* its index; SIZE_MAX: no rule */
     char part[160];             /* the part of a compound command that decided; "": the whole call */
     char reason[320];           /* one line: the decision, what decided, and the call */
 } pawl_decision;
 
-/* The deny rules alone (PAWL_DENY or PAWL_OPEN): called before the hooks, so that no hook delays a deny. */
+/* The deny rules alone (PAWL_BEHAVIOR_DENY or PAWL_BEHAVIOR_OPEN): called before the hooks, so that no hook delays a deny. */
 PAWL_API void pawl_decide_first(const pawl_policy *p, const pawl_request *q, pawl_decision *out);
 PAWL_API void pawl_decide(const pawl_policy *p, const pawl_request *q, pawl_decision *out);
 

@@ -33,8 +33,8 @@ typedef struct pawl_tool {
     const char *rule;           /* its name in rules and hooks: "Read"; NULL: `name` */
     const char *description;    /* for the model; NULL: none */
     const char *schema;         /* of its input: JSON text, an object */
-    pawl_permission cls;        /* PAWL_READ ... PAWL_OTHER */
-    pawl_class effect;          /* E5; PAWL_ONCE for a tool that writes */
+    pawl_permission cls;        /* PAWL_PERMISSION_READ ... PAWL_PERMISSION_OTHER */
+    pawl_class effect;          /* E5; PAWL_CLASS_ONCE for a tool that writes */
     uint32_t timeout_ms;        /* of one call; 0: PAWL_TOOL_TIMEOUT_MS */
     size_t output_bytes;        /* of `content`; 0: PAWL_TOOL_OUTPUT_BYTES */
     bool beside;                /* may run in parallel with others; tools of class read may anyway */

@@ -106,8 +106,8 @@ static pawl_code gate_open(call_gate *o, turn *t, uint32_t k, const char *what)
                    .call = c->id, .graph = t->def->hash,
                    .cls = c->tool->cls, .mode = mode_now(t), .time_ms = pawl_now(t->s), .input = c->input };
     /* In plan mode the handler runs a shell in a read-only sandbox, or not at all. */
-    o->g.read_only = c->tool->cls == PAWL_READ || (c->tool->cls == PAWL_EXEC && strcmp(c->tool->rule, "Bash") == 0);
-    if (c->tool->own == PAWL_OWN_PLAN_EXIT && o->g.mode == PAWL_PLAN) {
+    o->g.read_only = c->tool->cls == PAWL_PERMISSION_READ || (c->tool->cls == PAWL_PERMISSION_EXEC && strcmp(c->tool->rule, "Bash") == 0);
+    if (c->tool->own == PAWL_OWN_PLAN_EXIT && o->g.mode == PAWL_MODE_PLAN) {
         o->g.asks = true;
         o->g.prompt = pawl_value_string(pawl_value_get(c->input, "plan"));
     }
@@ -303,7 +303,7 @@ static void gate_answer_take(turn *t)
     agent_call *c = &t->calls[t->k];
 
     c->refused = c->refused || (c->asked && answer_is_no(t->h->value));
-    gate_answer_add(t, (uint32_t)t->k, t->h->value, t->h->kind == PAWL_EV_RECEIPT && t->h->outcome != PAWL_DONE);
+    gate_answer_add(t, (uint32_t)t->k, t->h->value, t->h->kind == PAWL_EV_RECEIPT && t->h->outcome != PAWL_OUTCOME_DONE);
 }
 
 void on_gate_answer(turn *t)

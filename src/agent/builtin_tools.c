@@ -25,7 +25,7 @@ static void plan_enter(turn *t, uint32_t k)
 {
     const char *mode = pawl_mode_name(mode_now(t));
 
-    if (mode_now(t) == PAWL_PLAN) {
+    if (mode_now(t) == PAWL_MODE_PLAN) {
         call_done(t, k, content_text(t, "Plan mode is on already."), false);
         return;
     }
@@ -39,11 +39,11 @@ static void plan_exit(turn *t, uint32_t k)
 {
     const char *from = pawl_value_string(pawl_value_get(pawl_get(t->s, "plan"), "from"));
 
-    if (mode_now(t) != PAWL_PLAN || pawl_value_get(t->calls[k].decision, "digest") == NULL) {
-        call_fail(t, k, mode_now(t) != PAWL_PLAN ? "Plan mode is not on." : "Nobody has approved this plan.");
+    if (mode_now(t) != PAWL_MODE_PLAN || pawl_value_get(t->calls[k].decision, "digest") == NULL) {
+        call_fail(t, k, mode_now(t) != PAWL_MODE_PLAN ? "Plan mode is not on." : "Nobody has approved this plan.");
         return;
     }
-    if (from == NULL || pawl_mode_named(from) == PAWL_MODE_NONE || pawl_mode_named(from) == PAWL_PLAN)
+    if (from == NULL || pawl_mode_named(from) == PAWL_MODE_NONE || pawl_mode_named(from) == PAWL_MODE_PLAN)
         from = "default";
     from = pawl_mode_name(pawl_mode_named(from) < t->mode_cap ? pawl_mode_named(from) : t->mode_cap);
     pawl_set(t->s, "plan", pawl_pack(t->s, "{s:v}", "approved", pawl_value_get(t->calls[k].input, "plan")));
@@ -385,7 +385,7 @@ bool builtin_result(turn *t, uint32_t k, const pawl_value **result, bool *failed
         questions_answered(t, k);
     if (t->calls[k].tool->own != PAWL_OWN_SPAWN_AGENT)
         return false;
-    *failed = t->h->outcome != PAWL_DONE;
+    *failed = t->h->outcome != PAWL_OUTCOME_DONE;
     *result = child_result(t, k, !*failed);
     return true;
 }

@@ -280,8 +280,9 @@ static void sum_up(turn *t, const char *summary)
 void on_summary(turn *t)
 {
     const bool fits = !reply_too_long(t);
-    const char *summary = t->h->outcome == PAWL_DONE && fits ? summary_of(t, t->h->value) : NULL;
-    const char *why = t->h->outcome == PAWL_DONE && fits ? "there is no summary in the answer" : !fits ? "it is too long for that, too" : reply_error(t);
+    const char *summary = t->h->outcome == PAWL_OUTCOME_DONE && fits ? summary_of(t, t->h->value) : NULL;
+    const char *why = t->h->outcome == PAWL_OUTCOME_DONE && fits ? "there is no summary in the answer" : !fits ? "it is too long for that, too"
+        : reply_error(t);
     core_action then;
 
     if (summary == NULL) {

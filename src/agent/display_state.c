@@ -185,7 +185,7 @@ static pawl_code look_over(const pawl_state *st, pawl_agent_view *out)
 {
     const pawl_status status = pawl_state_status(st);
 
-    out->state = status == PAWL_FAILED || status == PAWL_REJECTED ? PAWL_SHOWN_ERROR : PAWL_SHOWN_DONE;
+    out->state = status == PAWL_STATUS_FAILED || status == PAWL_STATUS_REJECTED ? PAWL_SHOWN_ERROR : PAWL_SHOWN_DONE;
     if (out->state == PAWL_SHOWN_ERROR)
         out->message = pawl_value_string(pawl_value_get(pawl_state_reason(st), "text"));
     return PAWL_OK;
@@ -223,6 +223,6 @@ bool pawl_agent_idle(pawl_state *st)
 {
     pawl_agent_view v;
 
-    return st != NULL && pawl_state_status(st) == PAWL_INPUT_REQUIRED && pawl_state_waits(st) == 1 && pawl_agent_look(st, &v, NULL) == PAWL_OK &&
+    return st != NULL && pawl_state_status(st) == PAWL_STATUS_INPUT_REQUIRED && pawl_state_waits(st) == 1 && pawl_agent_look(st, &v, NULL) == PAWL_OK &&
            (v.state == PAWL_SHOWN_IDLE || v.state == PAWL_SHOWN_DONE || v.state == PAWL_SHOWN_ERROR);
 }

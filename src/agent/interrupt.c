@@ -44,7 +44,7 @@ static void call_interrupt(turn *t, uint32_t k)
         child_interrupt(t, k);
         return;
     }
-    if ((c->at == STAGE_RUNNING || c->at == STAGE_AFTER_HOOKS) && c->tool->cls == PAWL_EDIT)
+    if ((c->at == STAGE_RUNNING || c->at == STAGE_AFTER_HOOKS) && c->tool->cls == PAWL_PERMISSION_EDIT)
         return;
     call_drop_commands(t, k);
     call_fail(t, k, interrupted);

@@ -112,7 +112,7 @@ static void lifecycle_continue(turn *t)
         return;
     }
     if (rc != PAWL_OK)          /* unreadable hooks deny an input (fail closed); at other moments nothing depends on them */
-        g.said = (verdict){ .behavior = t->life.point == HOOK_PROMPT ? PAWL_DENY : PAWL_OPEN, .reason = err.text, .message = err.text };
+        g.said = (verdict){ .behavior = t->life.point == HOOK_PROMPT ? PAWL_BEHAVIOR_DENY : PAWL_BEHAVIOR_OPEN, .reason = err.text, .message = err.text };
     lifecycle_done(t, &g);
 }
 
@@ -139,7 +139,7 @@ static bool lifecycle_begin(turn *t, lifecycle what)
 void on_lifecycle_hook(turn *t)
 {
     const pawl_value *v = t->h->value != NULL ? t->h->value : value_null(t->mem);
-    const bool good = t->h->kind != PAWL_EV_RECEIPT || t->h->outcome == PAWL_DONE;
+    const bool good = t->h->kind != PAWL_EV_RECEIPT || t->h->outcome == PAWL_OUTCOME_DONE;
 
     t->life.new_answer = value_pack(t->mem, NULL, "{s:v}", good ? "v" : "e", v);
     t->life.answers = value_push(t->mem, t->life.answers != NULL ? t->life.answers : value_pack(t->mem, NULL, "[]"), t->life.new_answer);
@@ -230,7 +230,7 @@ static void prompt_over(turn *t, const pawl_value *message, const moment_gate *g
 {
     const char *why = g->said.reason != NULL ? g->said.reason : "a hook says no";
 
-    if (g->said.behavior != PAWL_DENY) {
+    if (g->said.behavior != PAWL_BEHAVIOR_DENY) {
         next_open(t, message_made(t, message, g->changed ? pawl_value_get(g->about, "prompt") : NULL, g->said.context));
         return;
     }
@@ -273,12 +273,12 @@ static void stop_over(turn *t, hook_point point, const moment_gate *g)
 {
     const char *why = g->said.reason != NULL && *g->said.reason != '\0' ? g->said.reason : "a hook says no";
 
-    if (g->said.behavior == PAWL_DENY && !g->said.stops && t->stops < STOPS_MAX) {
+    if (g->said.behavior == PAWL_BEHAVIOR_DENY && !g->said.stops && t->stops < STOPS_MAX) {
         t->stops++;
         next_continue(t, why);
         return;
     }
-    if (g->said.behavior == PAWL_DENY && !g->said.stops)
+    if (g->said.behavior == PAWL_BEHAVIOR_DENY && !g->said.stops)
         report_hook_text(t, point, pawl_format(t->s, "it stops all the same: hooks have kept it from that %d times in this turn (STOPS_MAX)", STOPS_MAX));
     if (g->said.stops)
         stopped_by_hook(t, g);
@@ -302,7 +302,7 @@ static void compact_over(turn *t, bool heavy, const moment_gate *g)
 
     if (g->said.stops)
         stopped_by_hook(t, g);
-    else if (g->said.behavior != PAWL_DENY)
+    else if (g->said.behavior != PAWL_BEHAVIOR_DENY)
         next_step(t, STEP_COMPACT);
     else if (heavy)
         next_end(t, "error", pawl_format(t->s, "The conversation is too long for the model, and a hook keeps it from being summed up: %s",
@@ -440,13 +440,13 @@ void on_notification(turn *t)
     verdict said = {0};
     pawl_code rc;
 
-    if (t->h->outcome != PAWL_DONE)
+    if (t->h->outcome != PAWL_OUTCOME_DONE)
         v = pawl_pack(t->s, "{s:s,s:s}", "failed", code != NULL ? code : "effect", "text", text != NULL ? text : "it failed");
     if (v == NULL || (rc = hook_verdict(t->mem, profile, hook_point_name(HOOK_NOTICE), v, &said, &err)) == PAWL_NOMEM) {
         t->rc = PAWL_NOMEM;
         return;
     }
     report_hook_text(t, HOOK_NOTICE, said.message);
-    if (rc != PAWL_OK || said.behavior == PAWL_DENY || said.open)
+    if (rc != PAWL_OK || said.behavior == PAWL_BEHAVIOR_DENY || said.open)
         report_hook_text(t, HOOK_NOTICE, rc != PAWL_OK ? err.text : said.reason);
 }

@@ -37,7 +37,7 @@ static bool def_copy(agent_def *d, const pawl_agent *a, arena *mem)
     d->a.options = d->a.system = d->a.name = NULL;      /* options and system are channels */
     for (size_t i = 0; i < a->ntools && tools != NULL && d->schemas != NULL; i++) {
         tools[i] = a->tools[i];
-        tools[i].beside = !a->tools[i].alone && (a->tools[i].beside || (a->tools[i].cls == PAWL_READ && a->tools[i].own == PAWL_OWN_NOT));
+        tools[i].beside = !a->tools[i].alone && (a->tools[i].beside || (a->tools[i].cls == PAWL_PERMISSION_READ && a->tools[i].own == PAWL_OWN_NOT));
         tools[i].name = arena_text(mem, a->tools[i].name);
         tools[i].rule = arena_text(mem, a->tools[i].rule != NULL ? a->tools[i].rule : a->tools[i].name);
         tools[i].description = arena_text(mem, a->tools[i].description);
@@ -71,7 +71,7 @@ static pawl_code tool_code(const pawl_agent *a, size_t i, arena *mem, const pawl
     for (size_t j = 0; j < i; j++)
         if (strcmp(a->tools[j].name, tool->name) == 0)
             return fail(err, PAWL_INVALID, "%s: tool \"%s\" stands there twice", a->name, tool->name);
-    if ((int)tool->cls < PAWL_READ || tool->cls > PAWL_OTHER || tool->schema == NULL)
+    if ((int)tool->cls < PAWL_PERMISSION_READ || tool->cls > PAWL_PERMISSION_OTHER || tool->schema == NULL)
         return fail(err, PAWL_INVALID, "%s: tool \"%s\": a class and a schema are needed", a->name, tool->name);
     if ((int)tool->own < PAWL_OWN_NOT || tool->own > PAWL_OWN_TOOL_SEARCH)
         return fail(err, PAWL_INVALID, "%s: tool \"%s\": there is no such pawl_own_tool", a->name, tool->name);
@@ -181,16 +181,18 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
     const pawl_value *tools = value_pack(mem, err, "[]"), *config;
     const char *system = a->system != NULL ? a->system : "";
     pawl_channel channels[] = {
-        { .name = "messages", .rule = PAWL_APPEND, .keep = true }, { .name = "input" }, { .name = "output" }, { .name = "todo" }, { .name = "plan" },
-        { .name = "@agent" }, { .name = "@calls", .rule = PAWL_APPEND }, { .name = "@results", .rule = PAWL_APPEND }, { .name = "@queue", .rule = PAWL_APPEND },
-        { .name = "@system" }, { .name = "@pinned" }, { .name = "@tools", .rule = PAWL_APPEND }, { .name = "@config" }, { .name = "@nature" },
-        { .name = "@once" }, { .name = "@depth" }, { .name = "@unasked" }, { .name = "@life" }, { .name = "@heard", .rule = PAWL_APPEND },
+        { .name = "messages", .rule = PAWL_RULE_APPEND, .keep = true }, { .name = "input" }, { .name = "output" }, { .name = "todo" }, { .name = "plan" },
+        { .name = "@agent" }, { .name = "@calls", .rule = PAWL_RULE_APPEND }, { .name = "@results", .rule = PAWL_RULE_APPEND }, { .name = "@queue",
+            .rule = PAWL_RULE_APPEND },
+        { .name = "@system" }, { .name = "@pinned" }, { .name = "@tools", .rule = PAWL_RULE_APPEND }, { .name = "@config" }, { .name = "@nature" },
+        { .name = "@once" }, { .name = "@depth" }, { .name = "@unasked" }, { .name = "@life" }, { .name = "@heard", .rule = PAWL_RULE_APPEND },
         { .name = "@resumed" }, { .name = "@place" },
-        { .name = "@children", .rule = PAWL_MERGE },
-        { .name = "@cwd" }, { .name = "@mode" }, { .name = "@rights" }, { .name = "@law" }, { .name = "@policy" }, { .name = "@grants", .rule = PAWL_APPEND },
+        { .name = "@children", .rule = PAWL_RULE_MERGE },
+        { .name = "@cwd" }, { .name = "@mode" }, { .name = "@rights" }, { .name = "@law" }, { .name = "@policy" }, { .name = "@grants",
+            .rule = PAWL_RULE_APPEND },
         { .name = "@file" },
         { .name = "@sent" },
-        { .name = "@uses", .rule = PAWL_MERGE }, { .name = "@edited", .rule = PAWL_APPEND }, { .name = "@told", .rule = PAWL_APPEND },
+        { .name = "@uses", .rule = PAWL_RULE_MERGE }, { .name = "@edited", .rule = PAWL_RULE_APPEND }, { .name = "@told", .rule = PAWL_RULE_APPEND },
     };
 
     for (size_t i = 0; i < a->ntools; i++)

@@ -8,9 +8,9 @@ bool reply_too_long(const turn *t)
     const char *stop = pawl_value_string(pawl_value_get(v, "stop")), *code = pawl_value_string(pawl_value_get(v, "code"));
     const char *text = pawl_value_string(pawl_value_get(v, "text"));
 
-    if (t->h->outcome == PAWL_DONE)
+    if (t->h->outcome == PAWL_OUTCOME_DONE)
         return stop != NULL && strcmp(stop, "context_exceeded") == 0;
-    return t->h->outcome == PAWL_ERROR && code != NULL && pawl_code_named(code) == PAWL_LIMIT && text != NULL &&
+    return t->h->outcome == PAWL_OUTCOME_ERROR && code != NULL && pawl_code_named(code) == PAWL_LIMIT && text != NULL &&
            strncmp(text, begins, sizeof begins - 1) == 0;
 }
 
@@ -20,7 +20,7 @@ static bool permanent(const turn *t, const pawl_value *v)
     const char *code = pawl_value_string(pawl_value_get(v, "code"));
     const pawl_code rc = pawl_code_named(code);
 
-    return code != NULL && t->h->outcome == PAWL_ERROR && rc != PAWL_TRANSIENT && rc != PAWL_TIMEOUT && rc != PAWL_IO;
+    return code != NULL && t->h->outcome == PAWL_OUTCOME_ERROR && rc != PAWL_TRANSIENT && rc != PAWL_TIMEOUT && rc != PAWL_IO;
 }
 
 const char *reply_error(turn *t)

@@ -36,7 +36,7 @@ static pawl_mode mode_in(const pawl_value *v, const char *key)
 {
     const pawl_mode m = pawl_mode_named(pawl_value_string(pawl_value_get(v, key)));
 
-    return m != PAWL_MODE_NONE ? m : PAWL_BYPASS;
+    return m != PAWL_MODE_NONE ? m : PAWL_MODE_BYPASS;
 }
 
 /* The call that a record of @edited or @told is about; NULL: no current call. */
@@ -203,7 +203,7 @@ static const pawl_value *call_record(turn *t, const agent_call *c)
     v = with_true(t, v, "refused", c->refused && settles);
     v = with_true(t, v, "failed", c->failed);
     v = with_text(t, v, "child", c->child != NULL && strcmp(c->child, c->id) != 0 ? c->child : NULL);
-    return with_text(t, v, "rights", c->rights == PAWL_BYPASS ? NULL : pawl_mode_name(c->rights));
+    return with_text(t, v, "rights", c->rights == PAWL_MODE_BYPASS ? NULL : pawl_mode_name(c->rights));
 }
 
 /* Write the records of the calls that changed in this event. */
@@ -285,7 +285,7 @@ void turn_save(turn *t)
     v = with_text(t, v, "error", t->error);
     v = with_text(t, v, "note", t->note);
     v = with_int(t, v, "stops", t->stops);
-    v = with_text(t, v, "most", t->mode_cap == PAWL_BYPASS ? NULL : pawl_mode_name(t->mode_cap));
+    v = with_text(t, v, "most", t->mode_cap == PAWL_MODE_BYPASS ? NULL : pawl_mode_name(t->mode_cap));
     pawl_set(t->s, "@agent", v);
     lifecycle_save(t);
 }
@@ -405,7 +405,7 @@ void turn_calls(turn *t, const pawl_value *blocks)
             agent_call *c = &t->calls[n++];
 
             *c = (agent_call){ .id = text_in(block, "id", ""), .name = text_in(block, "name", ""), .invalid = text_in(block, "invalid", NULL),
-                               .rights = PAWL_BYPASS };
+                               .rights = PAWL_MODE_BYPASS };
             c->tool = tool_of(t->def, c->name);
             c->input = c->proposed = proposed_input(t, c->tool, block);
             pawl_set(t->s, "@calls", block);

@@ -129,7 +129,7 @@ void rights_changed(turn *t)
 
     if (t->h->kind == PAWL_EV_UPDATE && pawl_value_get(t->h->value, "@mode") != NULL && pawl_value_get(pawl_get(t->s, "plan"), "from") != NULL)
         pawl_set(t->s, "plan", value_null(t->mem));     /* the mode was set from outside: plan_exit has no mode to return to */
-    if (t->mode_set == PAWL_MODE_NONE && now < mode_in_channel(t, "@mode", PAWL_DEFAULT)) {
+    if (t->mode_set == PAWL_MODE_NONE && now < mode_in_channel(t, "@mode", PAWL_MODE_DEFAULT)) {
         pawl_set_string(t->s, "@mode", pawl_mode_name(now));
         pawl_emit(t->s, "status", pawl_pack(t->s, "{s:s}", "mode", pawl_mode_name(now)));
     }

@@ -135,7 +135,7 @@ void on_tool_result(turn *t)
         return;
     if (c->tool->own != PAWL_OWN_NOT) {
         hooks = builtin_result(t, k, &result, &failed);
-    } else if (t->h->outcome != PAWL_DONE) {
+    } else if (t->h->outcome != PAWL_OUTCOME_DONE) {
         result = content_text(t, why_not(t));
         failed = true;
     } else {

@@ -203,7 +203,7 @@ static bool calls_tools(const pawl_value *content)
 static void too_long(turn *t)
 {
     const char *tried = t->overflowed ? "also after it was made shorter" : "and nothing of it can be left out", *sizes = compact_sizes(t);
-    const char *text = t->h->outcome == PAWL_DONE ? NULL : pawl_value_string(pawl_value_get(t->h->value, "text"));
+    const char *text = t->h->outcome == PAWL_OUTCOME_DONE ? NULL : pawl_value_string(pawl_value_get(t->h->value, "text"));
 
     turn_act(t, core_event_fed(t, (core_input){ .event = CORE_LLM_ERROR, .permanent = true }),
              pawl_format(t->s, "LLM error: the conversation is too long for the model, %s: %s%s%s", tried, sizes != NULL ? sizes : "", text != NULL ? ": " : "",
@@ -258,7 +258,7 @@ void on_model_reply(turn *t)
     const pawl_value *message = NULL;
     const char *wrong = NULL;
 
-    if (t->h->outcome == PAWL_DONE && (message = message_of_answer(t, pawl_value_get(t->h->value, "message"), &wrong)) == NULL && wrong == NULL)
+    if (t->h->outcome == PAWL_OUTCOME_DONE && (message = message_of_answer(t, pawl_value_get(t->h->value, "message"), &wrong)) == NULL && wrong == NULL)
         t->rc = PAWL_NOMEM;
     else if (message != NULL)
         answer_taken(t, t->h->value, message);

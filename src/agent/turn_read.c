@@ -8,7 +8,7 @@
 
 /* ---- tools and texts ------------------------------------------------------------------------------------- */
 
-const pawl_agent_tool tool_gone = { .name = "", .rule = "", .schema = "{}", .cls = PAWL_OTHER, .effect = PAWL_ONCE };
+const pawl_agent_tool tool_gone = { .name = "", .rule = "", .schema = "{}", .cls = PAWL_PERMISSION_OTHER, .effect = PAWL_CLASS_ONCE };
 
 const pawl_agent_tool *tool_of(const agent_def *d, const char *name)
 {
@@ -66,22 +66,22 @@ pawl_mode mode_in_channel(turn *t, const char *where, pawl_mode otherwise)
 
 pawl_mode mode_cap_now(turn *t)
 {
-    const pawl_mode sent = mode_in_channel(t, "@rights", PAWL_BYPASS);
+    const pawl_mode sent = mode_in_channel(t, "@rights", PAWL_MODE_BYPASS);
 
     return sent < t->mode_cap ? sent : t->mode_cap;
 }
 
 pawl_mode mode_now(turn *t)
 {
-    const pawl_mode own = t->mode_set != PAWL_MODE_NONE ? t->mode_set : mode_in_channel(t, "@mode", PAWL_DEFAULT), most = t->mode_cap;
+    const pawl_mode own = t->mode_set != PAWL_MODE_NONE ? t->mode_set : mode_in_channel(t, "@mode", PAWL_MODE_DEFAULT), most = t->mode_cap;
     const pawl_mode now = own < most ? own : most;
 
-    return now == PAWL_BYPASS && pawl_value_bool(pawl_value_get(rules_now(t), "no_bypass")) ? PAWL_DEFAULT : now;
+    return now == PAWL_MODE_BYPASS && pawl_value_bool(pawl_value_get(rules_now(t), "no_bypass")) ? PAWL_MODE_DEFAULT : now;
 }
 
 bool unasked_now(turn *t)
 {
-    return pawl_get_bool(t->s, "@unasked") || (mode_now(t) == PAWL_DEFAULT && pawl_value_bool(pawl_value_get(rules_now(t), "unasked")));
+    return pawl_get_bool(t->s, "@unasked") || (mode_now(t) == PAWL_MODE_DEFAULT && pawl_value_bool(pawl_value_get(rules_now(t), "unasked")));
 }
 
 /* ---- sub-agents --------------------------------------------------------------------------------------------- */

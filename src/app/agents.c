@@ -102,7 +102,7 @@ static pawl_code run_post_tools(const pawl_job *job, pawl_reply *reply, void *ar
                           env_keyless(&mem, (const char *const *)s->file->post_tools_env), "run", words, "stdin", post_tools_input(&mem, job->args, cwd));
     if (own.args == NULL)
         rc = pawl_reply_fail(reply, PAWL_NOMEM, "post-tools: no memory");
-    else if (pawl_mode_named(job->mode) == PAWL_PLAN)
+    else if (pawl_mode_named(job->mode) == PAWL_MODE_PLAN)
         rc = pawl_reply_fail(reply, PAWL_DENIED, "post-tools: nothing is changed in plan mode");
     else
         rc = command_run(&own, reply, NULL, (effect_codes){ .transient = PAWL_EFFECT });
@@ -220,11 +220,11 @@ pawl_code session_agents_bind(session *s, pawl_err *err)
     if (rc == PAWL_OK)
         rc = session_each_agent(s, tools_bind, err);
     if (rc == PAWL_OK)
-        rc = pawl_engine_effect(s->engine, "llm", session_llm, s, PAWL_AT_LEAST_ONCE, err);
+        rc = pawl_engine_effect(s->engine, "llm", session_llm, s, PAWL_CLASS_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK)
         rc = pawl_engine_tell(s->engine, err);
     if (rc == PAWL_OK && s->file->post_tools != NULL)
-        rc = pawl_engine_effect(s->engine, "post-tools", run_post_tools, s, PAWL_AT_LEAST_ONCE, err);
+        rc = pawl_engine_effect(s->engine, "post-tools", run_post_tools, s, PAWL_CLASS_AT_LEAST_ONCE, err);
     return rc;
 }
 

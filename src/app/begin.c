@@ -22,10 +22,10 @@ pawl_code session_settle(session *s, beginning *b, pawl_err *err)
         return err->code;
     if (b->mode == PAWL_MODE_NONE)
         b->mode = settings_mode(s->caller, &s->mem, s->file, s->folder, session_is_agent(s) ? s->of->agent->mode : PAWL_MODE_NONE, err);
-    else if (b->mode == PAWL_BYPASS && settings_bypass(&s->mem, s->file, s->folder, err) != PAWL_OK)
+    else if (b->mode == PAWL_MODE_BYPASS && settings_bypass(&s->mem, s->file, s->folder, err) != PAWL_OK)
         return err->code;
     if (b->mode == PAWL_MODE_NONE && s->file != NULL)
-        b->mode = PAWL_DEFAULT;
+        b->mode = PAWL_MODE_DEFAULT;
     if (err->code == PAWL_OK && session_has(s, "@policy"))
         s->policy = settings_policy(s->caller, &s->mem, s->file, s->folder, err);
     if (err->code == PAWL_OK && given_add(s, &s->mem, NULL, &s->policy, err) != PAWL_OK)

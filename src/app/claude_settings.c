@@ -497,7 +497,7 @@ static pawl_code mode_said(const app_caller *told, const claude_file *f, pawl_mo
     *mode = PAWL_MODE_NONE;
     *unasked = word != NULL && strcmp(word, "dontAsk") == 0;
     if (word == NULL || *unasked || strcmp(word, "default") == 0 || strcmp(word, "manual") == 0) {
-        *mode = word != NULL ? PAWL_DEFAULT : PAWL_MODE_NONE;
+        *mode = word != NULL ? PAWL_MODE_DEFAULT : PAWL_MODE_NONE;
         return PAWL_OK;
     }
     if (strcmp(word, "auto") == 0 || strcmp(word, "bypassPermissions") == 0) {

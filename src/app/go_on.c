@@ -17,9 +17,9 @@ static pawl_code mode_due(const session *s, pawl_state *st, const going_on *g, c
     const char *now = run_mode_of(st), *word = g->mode != PAWL_MODE_NONE ? pawl_mode_name(g->mode) : NULL;
     const char *run = pawl_state_run(st);
 
-    if (word == NULL && g->drives && now != NULL && pawl_mode_named(now) == PAWL_BYPASS)
+    if (word == NULL && g->drives && now != NULL && pawl_mode_named(now) == PAWL_MODE_BYPASS)
         return fail(err, PAWL_INVALID, "%s was in bypassPermissions, which is not kept: say --mode bypassPermissions once more, or --mode default", run);
-    if (g->mode == PAWL_BYPASS) {
+    if (g->mode == PAWL_MODE_BYPASS) {
         const char *cwd = pawl_value_string(kept_value(st, "@cwd"));
         const pawl_code rc = settings_bypass(g->mem, s->file, cwd != NULL ? cwd : s->folder, err);
 

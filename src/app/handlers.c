@@ -39,13 +39,13 @@ static const pawl_value *without(arena *mem, const pawl_value *args)
 /* The mode at dispatch counts, even if the command was decided or approved in another mode (P1). */
 static bool in_plan(const pawl_job *job)
 {
-    return pawl_mode_named(job->mode) == PAWL_PLAN;
+    return pawl_mode_named(job->mode) == PAWL_MODE_PLAN;
 }
 
 static pawl_code plan_denies(pawl_reply *reply)
 {
     pawl_reply_untouched(reply);
-    return pawl_reply_fail(reply, PAWL_DENIED, "it requires %s mode; current mode is %s.", mode_spoken(PAWL_DEFAULT), mode_spoken(PAWL_PLAN));
+    return pawl_reply_fail(reply, PAWL_DENIED, "it requires %s mode; current mode is %s.", mode_spoken(PAWL_MODE_DEFAULT), mode_spoken(PAWL_MODE_PLAN));
 }
 
 static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effect *e)
@@ -57,7 +57,7 @@ static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effe
     pawl_code rc;
     arena mem;
 
-    if (plan && e->limits.cls != PAWL_PURE)
+    if (plan && e->limits.cls != PAWL_CLASS_PURE)
         return plan_denies(reply);
     arena_init(&mem, NULL, 4096);
     own.args = without(&mem, job->args);
@@ -154,7 +154,7 @@ static pawl_code request(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const file_effect *e = arg;
 
-    if (in_plan(job) && e->limits.cls != PAWL_PURE && file_request_writes(job->args))
+    if (in_plan(job) && e->limits.cls != PAWL_CLASS_PURE && file_request_writes(job->args))
         return plan_denies(reply);
     return bare(job, reply, pawl_effect_http, NULL);
 }
@@ -169,7 +169,7 @@ static pawl_code plugged(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const plugged_kind *k = arg;
 
-    if (in_plan(job) && k->e->limits.cls != PAWL_PURE)
+    if (in_plan(job) && k->e->limits.cls != PAWL_CLASS_PURE)
         return plan_denies(reply);
     return bare(job, reply, k->h->fn, k->h->arg);
 }
@@ -371,13 +371,13 @@ static pawl_code bind_file(session *s, pawl_err *err)
             rc = pawl_engine_budget(s->engine, e->name, &places, err);
     }
     if (rc == PAWL_OK && !s->hands_out)
-        rc = pawl_engine_effect(s->engine, "hook", session_hook, s, PAWL_AT_LEAST_ONCE, err);
+        rc = pawl_engine_effect(s->engine, "hook", session_hook, s, PAWL_CLASS_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && !s->hands_out)
-        rc = pawl_engine_effect(s->engine, "links", effect_links, NULL, PAWL_AT_LEAST_ONCE, err);
+        rc = pawl_engine_effect(s->engine, "links", effect_links, NULL, PAWL_CLASS_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK && s->file->agent == NULL)
-        rc = pawl_engine_effect(s->engine, "mode", mode_handler, NULL, PAWL_PURE, err);
+        rc = pawl_engine_effect(s->engine, "mode", mode_handler, NULL, PAWL_CLASS_PURE, err);
     if (rc == PAWL_OK && s->file->njq > 0)
-        rc = pawl_engine_effect(s->engine, "jq", session_jq, s, PAWL_PURE, err);
+        rc = pawl_engine_effect(s->engine, "jq", session_jq, s, PAWL_CLASS_PURE, err);
     return rc;
 }
 

@@ -193,7 +193,7 @@ static bool is_own(imports *all, const char *real, const struct stat *st)
 /* Why it does not count; NULL: it does. */
 static const char *refusal(imports *all, const char *real, const struct stat *st)
 {
-    const file_use use = { .tool = "Read", .cls = PAWL_READ, .time_ms = 0 };
+    const file_use use = { .tool = "Read", .cls = PAWL_PERMISSION_READ, .time_ms = 0 };
     bool unsure;
     const char *name = denied_as(all, &use, real, st, &unsure), *rule = name != NULL ? file_rule_denies(all->policy, &use, name) : NULL;
 

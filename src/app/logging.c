@@ -126,9 +126,9 @@ static log_level level_of(pawl_status now, bool changed)
     if (!changed)
         return LOG_DEBUG;
     switch (now) {
-    case PAWL_FAILED: case PAWL_REJECTED: return LOG_ERROR;
-    case PAWL_CANCELED_RUN: return LOG_WARN;
-    case PAWL_SUBMITTED: case PAWL_WORKING: case PAWL_INPUT_REQUIRED: case PAWL_COMPLETED: break;
+    case PAWL_STATUS_FAILED: case PAWL_STATUS_REJECTED: return LOG_ERROR;
+    case PAWL_STATUS_CANCELED: return LOG_WARN;
+    case PAWL_STATUS_SUBMITTED: case PAWL_STATUS_WORKING: case PAWL_STATUS_INPUT_REQUIRED: case PAWL_STATUS_COMPLETED: break;
     }
     return LOG_INFO;
 }
@@ -176,7 +176,7 @@ static void put_items(buf *b, pawl_bytes line, bool record)
 void logging_told(logging *l, const pawl_state *st, const pawl_entry *entry)
 {
     const bool record = pawl_entry_is_record(entry);
-    const pawl_status now = record ? PAWL_WORKING : pawl_entry_status(entry);
+    const pawl_status now = record ? PAWL_STATUS_WORKING : pawl_entry_status(entry);
     const log_level level = record ? LOG_TRACE : level_of(now, status_new(l, st, now));
     const char *why;
     buf b;

@@ -18,7 +18,7 @@ static pawl_code handler_add(pawl_plugin *p, bool kind, const char *name, pawl_h
 {
     plugin_handler *h;
 
-    if (!name_good(name) || fn == NULL || (int)cls < 0 || cls > PAWL_ONCE)
+    if (!name_good(name) || fn == NULL || (int)cls < 0 || cls > PAWL_CLASS_ONCE)
         return fail(err, PAWL_INVALID, "%s: \"%.64s\" is no name, or has no function or class", p->path, name != NULL ? name : "");
     if ((h = arena_zero(p->mem, sizeof *h)) == NULL || (h->name = arena_text(p->mem, name)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory", p->path);

@@ -303,7 +303,7 @@ static pawl_code kept_of(session *s, pawl_state *st, const char **main, pawl_err
     s->folder = text_kept(s, st, "@cwd");
     if (kept == NULL) {
         *main = plugin_label(s, st);
-        if (*main == NULL && pawl_state_status(st) == PAWL_SUBMITTED)
+        if (*main == NULL && pawl_state_status(st) == PAWL_STATUS_SUBMITTED)
             return fail(err, PAWL_GONE, "%s: it was made, but its start was not stored: begin it again, and `pawl rm --force %s`", s->run, s->run);
         return *main != NULL ? PAWL_OK : fail(err, PAWL_GONE, "%s: it has kept no agent file: it was begun by another program; --file FILE gives one", s->run);
     }

@@ -493,11 +493,11 @@ pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *
 
         if (err->code != PAWL_OK)
             return PAWL_MODE_NONE;
-        if (word == NULL || (!trusted && pawl_mode_named(word) != PAWL_PLAN))       /* plan mode only restricts */
+        if (word == NULL || (!trusted && pawl_mode_named(word) != PAWL_MODE_PLAN))       /* plan mode only restricts */
             continue;
-        if (pawl_mode_named(word) == PAWL_MODE_NONE || pawl_mode_named(word) == PAWL_BYPASS) {
+        if (pawl_mode_named(word) == PAWL_MODE_NONE || pawl_mode_named(word) == PAWL_MODE_BYPASS) {
             fail(err, PAWL_INVALID, "%s: permissions.defaultMode is plan, default or acceptEdits, and not \"%.40s\"%s", paths[i], word,
-                 pawl_mode_named(word) == PAWL_BYPASS ? ": that is given with --mode, each time" : "");
+                 pawl_mode_named(word) == PAWL_MODE_BYPASS ? ": that is given with --mode, each time" : "");
             return PAWL_MODE_NONE;
         }
         return pawl_mode_named(word);

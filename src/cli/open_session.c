@@ -19,7 +19,7 @@ void session_say_faults(const cli_call *c, const faults *f, bool all, FILE *to)
     size_t shown = 0;
 
     for (const file_fault *one = f->first; one != NULL; one = one->next) {
-        bool fault = one->severity == PAWL_FAULT;
+        bool fault = one->severity == PAWL_SEVERITY_FAULT;
         buf line;
 
         if (!fault && !all)

@@ -112,11 +112,11 @@ int cli_exit_of_error(pawl_code rc)
 int cli_exit_of(pawl_status status, bool waits)
 {
     switch (status) {
-    case PAWL_COMPLETED: return EXIT_DONE;
-    case PAWL_FAILED: case PAWL_REJECTED: return EXIT_FAILED;
-    case PAWL_CANCELED_RUN: return EXIT_CANCELED;
-    case PAWL_INPUT_REQUIRED: return EXIT_WAITS;
-    case PAWL_SUBMITTED: case PAWL_WORKING: break;
+    case PAWL_STATUS_COMPLETED: return EXIT_DONE;
+    case PAWL_STATUS_FAILED: case PAWL_STATUS_REJECTED: return EXIT_FAILED;
+    case PAWL_STATUS_CANCELED: return EXIT_CANCELED;
+    case PAWL_STATUS_INPUT_REQUIRED: return EXIT_WAITS;
+    case PAWL_STATUS_SUBMITTED: case PAWL_STATUS_WORKING: break;
     }
     return waits ? EXIT_WAITS : EXIT_DONE;
 }

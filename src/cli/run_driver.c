@@ -233,7 +233,7 @@ static void say_detail(const pawl_value *reason, const pawl_value *failed)
 
 static const char *ended_said(pawl_status status)
 {
-    return status == PAWL_CANCELED_RUN ? "was canceled" : status == PAWL_REJECTED ? "was rejected" : "failed";
+    return status == PAWL_STATUS_CANCELED ? "was canceled" : status == PAWL_STATUS_REJECTED ? "was rejected" : "failed";
 }
 
 /* For a rejected run: who denied, and why. */
@@ -255,27 +255,27 @@ static int ended(session *s, pawl_state *st)
     const pawl_value *reason = pawl_state_reason(st);
     const char *why = pawl_value_string(pawl_value_get(reason, "text")), *inner = pawl_value_string(pawl_value_find(reason, "/receipt/text"));
     arena *mem = &s->c->mem;
-    const pawl_value *failed = status == PAWL_FAILED ? failed_tasks(mem, st) : NULL, *v;
+    const pawl_value *failed = status == PAWL_STATUS_FAILED ? failed_tasks(mem, st) : NULL, *v;
     buf b;
 
-    if (status == PAWL_COMPLETED)
+    if (status == PAWL_STATUS_COMPLETED)
         return completed(s, st);
     buf_init(&b, NULL);
     if (why != NULL)
         buf_fmt(&b, ": %s", why);
     if (inner != NULL && (why == NULL || strstr(why, inner) == NULL))
         buf_fmt(&b, " (%s)", inner);
-    if (status == PAWL_REJECTED)
+    if (status == PAWL_STATUS_REJECTED)
         put_refusal(s, &b);
     buf_char(&b, '\0');
     cli_note(s->c, "%s %s%s", s->run, ended_said(status), b.failed ? "" : b.data);
     buf_free(&b);
     say_detail(reason, failed);
-    if (status == PAWL_FAILED && kept_undone(st))
+    if (status == PAWL_STATUS_FAILED && kept_undone(st))
         cli_note(s->c, "its steps are undone; start a new run, or fork this one from an earlier entry: pawl fork %s --at SEQ", s->run);
-    else if (status == PAWL_FAILED && s->path != NULL && why != NULL && strstr(why, ": max_steps ") != NULL)
+    else if (status == PAWL_STATUS_FAILED && s->path != NULL && why != NULL && strstr(why, ": max_steps ") != NULL)
         cli_note(s->c, "raise `max_steps` in the file, then: pawl retry %s --file %s --upgrade", s->run, s->path);
-    else if (status == PAWL_FAILED)
+    else if (status == PAWL_STATUS_FAILED)
         cli_note(s->c, "try again: pawl retry %s%s", s->run,
                  why != NULL && strstr(why, "budget: ") != NULL ? " --budget calls=N (or tokens, money, time)" : "");
     if (!s->c->json)
@@ -506,7 +506,7 @@ static int over_takes(session *s, pawl_state *st, const pawl_event *ev)
     asks_run_of(is_childs(s, ev) ? ev->id : s->run, run);
     if (kind == PAWL_EV_ANSWER && ev->id != NULL && go_said(s, run, ev->id, &before))
         return cli_fail(s->c, go_said_before(run, &before, &err), &err);
-    if (kind == PAWL_EV_REOPEN && status == PAWL_FAILED)
+    if (kind == PAWL_EV_REOPEN && status == PAWL_STATUS_FAILED)
         return EXIT_DONE;
     if (kind == PAWL_EV_REOPEN)
         fail(&err, PAWL_INVALID, "%s is %s, and only a failed run can be retried; `pawl fork %s --at SEQ` starts a new run from an entry of it", s->run, is,

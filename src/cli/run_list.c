@@ -209,8 +209,8 @@ static void tell(run_listing *l, const pawl_head *as_stored)
     pawl_head h = *as_stored;
     asks all;
 
-    if (l->looks && h.status == PAWL_WORKING && asks_read(l->store, &l->mem, h.run, &all, NULL) == PAWL_OK) {
-        h.status = (uint8_t)asks_status(&all, PAWL_WORKING);
+    if (l->looks && h.status == PAWL_STATUS_WORKING && asks_read(l->store, &l->mem, h.run, &all, NULL) == PAWL_OK) {
+        h.status = (uint8_t)asks_status(&all, PAWL_STATUS_WORKING);
         h.waits = (uint32_t)all.n;
     }
     arena_reset(&l->mem);
@@ -236,7 +236,7 @@ static pawl_code above_tell(run_listing *l, const pawl_head *next)
 
 static pawl_code all_tell(run_listing *l)
 {
-    const bool asked = l->f->waiting || l->f->status == 1 + PAWL_INPUT_REQUIRED;
+    const bool asked = l->f->waiting || l->f->status == 1 + PAWL_STATUS_INPUT_REQUIRED;
     const pawl_head *next = NULL;
     pawl_code rc;
 

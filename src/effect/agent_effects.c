@@ -67,7 +67,8 @@ pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     const pawl_value *limit = pawl_value_get(h, "timeout_ms"), *cwd = pawl_value_get(input, "cwd"), *headers = pawl_value_get(h, "headers");
     const pawl_value *project = pawl_value_get(h, "project"), *env;
     const char *const *names;
-    const bool plan = pawl_mode_named(job->mode) == PAWL_PLAN || pawl_mode_named(pawl_value_string(pawl_value_get(input, "permission_mode"))) == PAWL_PLAN;
+    const bool plan = pawl_mode_named(job->mode) == PAWL_MODE_PLAN || pawl_mode_named(pawl_value_string(pawl_value_get(input,
+        "permission_mode"))) == PAWL_MODE_PLAN;
     const effect_codes as = { .transient = PAWL_EFFECT };      /* a hook is run once, without retry */
     pawl_job own = *job;
     pawl_code rc;

@@ -58,7 +58,7 @@ static bool is_read_there(const char *path, const char *folder, bool hidden)
 
 static bool see_tree(void *ctx, const char *folder, bool hidden)
 {
-    const file_use u = { .tool = "Read", .cls = PAWL_READ, .time_ms = epoch_ms() };
+    const file_use u = { .tool = "Read", .cls = PAWL_PERMISSION_READ, .time_ms = epoch_ms() };
     tree_look *t = ctx;
     char real[PATH_MAX];
     const char *const one = real;
@@ -83,7 +83,7 @@ static bool denied(const pawl_job *job, const pawl_value *command, const char *c
 {
     const char *behavior = pawl_value_string(pawl_value_get(pawl_value_get(job->args, "decision"), "behavior"));
     const link_rules rules = { .policy = job->policy, .time_ms = epoch_ms(), .stop = stops, .ctx = (void *)(uintptr_t)job };
-    pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC, .mode = pawl_mode_named(job->mode), .node = node, .cwd = cwd, .time_ms = epoch_ms() };
+    pawl_request q = { .tool = "Bash", .cls = PAWL_PERMISSION_EXEC, .mode = pawl_mode_named(job->mode), .node = node, .cwd = cwd, .time_ms = epoch_ms() };
     path_list l = { .mem = mem, .all = value_pack(mem, NULL, "[]") };
     tree_look t = { .mem = mem, .job = job, .why = why };
     pawl_err err = {0};
@@ -97,16 +97,16 @@ static bool denied(const pawl_job *job, const pawl_value *command, const char *c
     if (l.n > 0 && (q.links = links_of(mem, cwd, l.all, &rules, &err)) == NULL)
         return say(why, err.text);
     pawl_decide_first(job->policy, &q, &d);
-    if (d.behavior == PAWL_DENY)
+    if (d.behavior == PAWL_BEHAVIOR_DENY)
         return say(why, d.reason);
     if (node)
         call_trees(job->policy, &q, see_tree, &t);
     if (t.found)
         return true;
-    if (behavior == NULL || strcmp(behavior, pawl_behavior_name(PAWL_ALLOW)) != 0)
+    if (behavior == NULL || strcmp(behavior, pawl_behavior_name(PAWL_BEHAVIOR_ALLOW)) != 0)
         return false;
     pawl_decide(job->policy, &q, &d);
-    return d.behavior == PAWL_ASK && (d.ground == PAWL_BY_ASK_RULE || d.ground == PAWL_BY_MODE) && say(why, d.reason);
+    return d.behavior == PAWL_BEHAVIOR_ASK && (d.ground == PAWL_GROUND_ASK_RULE || d.ground == PAWL_GROUND_MODE) && say(why, d.reason);
 }
 
 bool command_denied(const pawl_job *job, const pawl_value *command, const char *cwd, bool node, char why[COMMAND_WHY_BYTES])

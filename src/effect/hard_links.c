@@ -77,7 +77,7 @@ static bool place_note(void *ctx, const char *path)
 /* What is denied at s->path: true, if to read. */
 static bool top_note(denied_search *s)
 {
-    const file_use u = { .tool = "Read", .cls = PAWL_READ, .time_ms = s->u->time_ms };
+    const file_use u = { .tool = "Read", .cls = PAWL_PERMISSION_READ, .time_ms = s->u->time_ms };
     const bool read = file_rule_denies(s->p, &u, s->path) != NULL;
     char real[PATH_MAX];
 
@@ -309,7 +309,7 @@ static void twin_look(denied_search *s, int dir, const struct dirent *e, size_t 
     if ((found = bsearch(&key, s->out->all, s->out->n, sizeof key, by_inode)) == NULL)
         return;
     if (found->read)
-        u = (file_use){ .tool = "Read", .cls = PAWL_READ, .time_ms = u.time_ms };
+        u = (file_use){ .tool = "Read", .cls = PAWL_PERMISSION_READ, .time_ms = u.time_ms };
     if (file_rule_denies(s->p, &u, s->path) != NULL)
         return;                 /* by its own name */
     if (s->ntops == DENIED_TOPS_MAX)

@@ -144,7 +144,7 @@ void path_plainly(const char *from, char *out)
 /* Another name of the file, which a deny rule fits; NULL: none. What may not be read comes first, since it may not be edited either. */
 static const char *denied_name(linking *k, const char *path)
 {
-    static const struct { const char *tool; pawl_permission cls; } uses[] = { { "Read", PAWL_READ }, { "Edit", PAWL_EDIT } };
+    static const struct { const char *tool; pawl_permission cls; } uses[] = { { "Read", PAWL_PERMISSION_READ }, { "Edit", PAWL_PERMISSION_EDIT } };
     const char *twin = NULL;
     struct stat st;
 

@@ -27,8 +27,8 @@ static const pawl_machine *class_differs(const pawl_engine *e, const char *effec
             return m;
         said = true;
     }
-    *declared = PAWL_AT_LEAST_ONCE;
-    return said || cls == PAWL_AT_LEAST_ONCE ? NULL : e->m;
+    *declared = PAWL_CLASS_AT_LEAST_ONCE;
+    return said || cls == PAWL_CLASS_AT_LEAST_ONCE ? NULL : e->m;
 }
 
 const pawl_machine *machine_named(const pawl_engine *e, const char *name)
@@ -84,7 +84,7 @@ pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_handler_fn
 
     if (e == NULL)
         return PAWL_INVALID;
-    if (!name_valid(effect) || fn == NULL || (int)cls < 0 || cls > PAWL_ONCE)
+    if (!name_valid(effect) || fn == NULL || (int)cls < 0 || cls > PAWL_CLASS_ONCE)
         return fail(err, PAWL_INVALID, "\"%.64s\": a handler needs the name of its effect, a function, and a class", n > 0 ? effect : "");
     if ((wrong = class_differs(e, effect, cls, &declared)) != NULL)
         return fail(err, PAWL_INVALID, "%s: effect \"%s\" is declared %s, and its handler is %s", pawl_machine_name(wrong), effect,

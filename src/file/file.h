@@ -29,7 +29,7 @@ typedef struct file_fault {
 typedef struct faults {         /* sorted by file and place; at one place in the order in which they were found */
     arena *mem;
     file_fault *first;
-    size_t count, warnings;     /* count: of PAWL_FAULT */
+    size_t count, warnings;     /* count: of PAWL_SEVERITY_FAULT */
     size_t calls;               /* including repeated ones */
 } faults;
 

@@ -39,7 +39,7 @@ pawl_code pawl_flow_effect(pawl_machine *m, const char *effect, const pawl_limit
         return fail(err, PAWL_INVALID, "\"%.64s\": an effect has a name and limits", effect != NULL ? effect : "");
     if (machine_limits(m, effect) != NULL)
         return fail(err, PAWL_INVALID, "%s: effect \"%s\" is declared already", m->name, effect);
-    if ((int)limits->cls < 0 || limits->cls > PAWL_ONCE || !isfinite(limits->retry.factor) || limits->retry.factor < 0)
+    if ((int)limits->cls < 0 || limits->cls > PAWL_CLASS_ONCE || !isfinite(limits->retry.factor) || limits->retry.factor < 0)
         return fail(err, PAWL_INVALID, "%s: effect \"%s\": a class, and for its retry a factor from 0 on", m->name, effect);
     if (limits_error(limits) != NULL)
         return fail(err, PAWL_INVALID, "%s: effect \"%s\": %s", m->name, effect, limits_error(limits));

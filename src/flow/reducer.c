@@ -366,7 +366,7 @@ static pawl_code custom_writes(pawl_step *s, visit *v, pawl_err *err)
         const machine_channel *mc = machine_channel_find(s->m, "", w->channel);
         const pawl_value *old;
 
-        if (mc == NULL || mc->c.rule != PAWL_CUSTOM || w->op == OP_OVERWRITE)
+        if (mc == NULL || mc->c.rule != PAWL_RULE_CUSTOM || w->op == OP_OVERWRITE)
             continue;
         old = channel_value(s->st, channel_find(&s->st->root, w->channel));
         for (size_t j = 0; j < i; j++)
@@ -417,7 +417,7 @@ static pawl_code reducer_fails(pawl_step *s, pawl_code code, const char *text, p
 
     if (reason == NULL)
         return PAWL_NOMEM;
-    return step_end(s, code == PAWL_DENIED ? PAWL_REJECTED : PAWL_FAILED, reason, size, err);
+    return step_end(s, code == PAWL_DENIED ? PAWL_STATUS_REJECTED : PAWL_STATUS_FAILED, reason, size, err);
 }
 
 static pawl_code drop_items(pawl_step *s, const visit *v, pawl_err *err)
@@ -454,7 +454,7 @@ static pawl_code reducer_result(pawl_step *s, visit *v, pawl_code rc, pawl_err *
         if (rc == PAWL_OK)
             rc = v->halt ? step_drop(s, true, &why) : PAWL_OK;      /* the run ends, so open calls are dropped */
         if (rc == PAWL_OK)
-            return v->halt ? step_end(s, PAWL_COMPLETED, NULL, 0, err) : PAWL_OK;
+            return v->halt ? step_end(s, PAWL_STATUS_COMPLETED, NULL, 0, err) : PAWL_OK;
         txn_rollback(s->st, before);
         step_cut(s, last, count);
         if (rc != PAWL_INVALID && rc != PAWL_LIMIT)
@@ -517,9 +517,9 @@ static pawl_code channel_check(reducer_machine *r, const pawl_channel *c, pawl_e
     const pawl_value *first = NULL;
     const char *due;
 
-    if ((int)c->rule < 0 || c->rule > PAWL_CUSTOM || (c->rule == PAWL_CUSTOM) != (c->merge != NULL))
-        return fail(err, PAWL_INVALID, "%s: channel \"%s\": a rule, and a function exactly with PAWL_CUSTOM", r->m.name, c->name);
-    if (c->secret != NULL && (c->first != NULL || c->rule != PAWL_LAST))
+    if ((int)c->rule < 0 || c->rule > PAWL_RULE_CUSTOM || (c->rule == PAWL_RULE_CUSTOM) != (c->merge != NULL))
+        return fail(err, PAWL_INVALID, "%s: channel \"%s\": a rule, and a function exactly with PAWL_RULE_CUSTOM", r->m.name, c->name);
+    if (c->secret != NULL && (c->first != NULL || c->rule != PAWL_RULE_LAST))
         return fail(err, PAWL_INVALID, "%s: channel \"%s\": a secret has the rule last, and no first value", r->m.name, c->name);
     if (c->secret != NULL && !secret_valid(c->secret))
         return fail(err, PAWL_INVALID, "%s: channel \"%s\": a secret is \"env:NAME\", \"file:PATH\" or \"given:NAME\"", r->m.name, c->name);
@@ -545,7 +545,7 @@ static pawl_code reducer_channels(reducer_machine *r, const pawl_channel *channe
         mc[i].c = channels[i];
         mc[i].where = "";
         if (mc[i].c.rule == 0)
-            mc[i].c.rule = PAWL_LAST;
+            mc[i].c.rule = PAWL_RULE_LAST;
         if ((rc = channel_check(r, &mc[i].c, err)) != PAWL_OK)
             return rc;
         mc[i].c.name = channel_text(r, channels[i].name);

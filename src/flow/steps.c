@@ -100,25 +100,25 @@ pawl_machine *pawl_flow_steps(const char *name, uint32_t version, const pawl_flo
     }
     for (size_t i = 0; i < channel_count; i++)
         pawl_graph_channel_with(g, &channels[i]);
-    own_channel(g, channels, channel_count, "payload", PAWL_LAST);
-    own_channel(g, channels, channel_count, "input", PAWL_EPHEMERAL);
+    own_channel(g, channels, channel_count, "payload", PAWL_RULE_LAST);
+    own_channel(g, channels, channel_count, "input", PAWL_RULE_EPHEMERAL);
     for (size_t i = 0; i < n; i++) {
         starts += steps[i].start;
         step_add_node(g, steps, n, i, arg);
     }
     for (size_t i = 0; i < n; i++) {
         if (steps[i].resumes_from != NULL && node_find(g, steps[i].resumes_from) == NULL)
-            fault_add(g, PAWL_FAULT, "unknown-source", "", "%s: step \"%s\" resumes from \"%.64s\", which is no step", g->name, steps[i].name,
+            fault_add(g, PAWL_SEVERITY_FAULT, "unknown-source", "", "%s: step \"%s\" resumes from \"%.64s\", which is no step", g->name, steps[i].name,
                       steps[i].resumes_from);
         for (size_t j = 0; j < i; j++)
             if (steps[i].resumes_from != NULL && steps[j].resumes_from != NULL && strcmp(steps[i].resumes_from, steps[j].resumes_from) == 0)
-                fault_add(g, PAWL_FAULT, "duplicate-resume", "", "%s: steps \"%s\" and \"%s\" both resume from \"%.64s\"", g->name, steps[j].name,
+                fault_add(g, PAWL_SEVERITY_FAULT, "duplicate-resume", "", "%s: steps \"%s\" and \"%s\" both resume from \"%.64s\"", g->name, steps[j].name,
                           steps[i].name, steps[i].resumes_from);
         for (size_t j = 0; j < n; j++)
             pawl_graph_goto(g, steps[i].name, steps[j].name, NULL);
     }
     if (starts != 1)
-        fault_add(g, PAWL_FAULT, "no-entry", "", "%s: %zu steps are the start; one is", g->name, starts);
+        fault_add(g, PAWL_SEVERITY_FAULT, "no-entry", "", "%s: %zu steps are the start; one is", g->name, starts);
     return pawl_graph_compile(g, err);
 }
 
@@ -148,7 +148,7 @@ pawl_machine *pawl_flow_linear(const char *name, uint32_t version, const pawl_ch
     b->arg = arg;
     for (size_t i = 0; i < n; i++)
         pawl_graph_channel_with(g, &channels[i]);
-    own_channel(g, channels, n, "input", PAWL_LAST);
+    own_channel(g, channels, n, "input", PAWL_RULE_LAST);
     pawl_graph_node(g, "main", fn == NULL ? NULL : linear_node, b);
     pawl_graph_chain(g, PAWL_START, "main", PAWL_END, NULL);
     if (max_calls > 0)

@@ -138,11 +138,11 @@ static gnode *node_new(pawl_graph *g, const char *name, gnode_kind kind)
 static gnode *node_add(pawl_graph *g, const char *name, gnode_kind kind)
 {
     if (!name_valid(name)) {
-        fault_add(g, PAWL_FAULT, "bad-name", "", "%s: \"%.80s\" is no name of a node: [A-Za-z0-9_-]{1,64}", g->name, name != NULL ? name : "");
+        fault_add(g, PAWL_SEVERITY_FAULT, "bad-name", "", "%s: \"%.80s\" is no name of a node: [A-Za-z0-9_-]{1,64}", g->name, name != NULL ? name : "");
         return NULL;
     }
     if (node_find(g, name) != NULL) {
-        fault_add(g, PAWL_FAULT, "duplicate-node", "", "%s: node \"%s\" stands there twice", g->name, name);
+        fault_add(g, PAWL_SEVERITY_FAULT, "duplicate-node", "", "%s: node \"%s\" stands there twice", g->name, name);
         return NULL;
     }
     return node_new(g, name, kind);
@@ -154,7 +154,7 @@ static gnode *node_named(pawl_graph *g, const char *name, const char *what)
     gnode *n = g == NULL ? NULL : node_find(g, name);
 
     if (g != NULL && n == NULL)
-        fault_add(g, PAWL_FAULT, "unknown-node", "", "%s: %s for node \"%.80s\", which is not declared before", g->name, what,
+        fault_add(g, PAWL_SEVERITY_FAULT, "unknown-node", "", "%s: %s for node \"%.80s\", which is not declared before", g->name, what,
                   name != NULL ? name : "");
     return n;
 }
@@ -183,7 +183,7 @@ pawl_graph *pawl_graph_new_in(const char *name, uint32_t version, const pawl_all
         return NULL;
     }
     if (!name_valid(name))
-        fault_add(g, PAWL_FAULT, "bad-name", "", "\"%.80s\" is no name of a graph: [A-Za-z0-9_-]{1,64}", name != NULL ? name : "");
+        fault_add(g, PAWL_SEVERITY_FAULT, "bad-name", "", "\"%.80s\" is no name of a graph: [A-Za-z0-9_-]{1,64}", name != NULL ? name : "");
     return g;
 }
 
@@ -213,14 +213,14 @@ static void channel_add(pawl_graph *g, const pawl_channel *c)
     machine_channel *mc;
 
     if (graph_channel(g, c->name) != NULL) {
-        fault_add(g, PAWL_FAULT, "duplicate-channel", "", "%s: channel \"%s\" stands there twice", g->name, c->name);
+        fault_add(g, PAWL_SEVERITY_FAULT, "duplicate-channel", "", "%s: channel \"%s\" stands there twice", g->name, c->name);
         return;
     }
     if (!keep_room(g, (void **)&g->channels, &g->channels_cap, g->nchannels, sizeof *g->channels))
         return;
     mc = &g->channels[g->nchannels];
     *mc = (machine_channel){ .c = *c, .where = "" };
-    mc->c.rule = c->rule == 0 ? PAWL_LAST : c->rule;
+    mc->c.rule = c->rule == 0 ? PAWL_RULE_LAST : c->rule;
     mc->c.name = keep(g, c->name);
     mc->c.first = keep(g, c->first);
     mc->c.secret = keep(g, c->secret);
@@ -234,12 +234,12 @@ void pawl_graph_channel_with(pawl_graph *g, const pawl_channel *c)
     if (g == NULL)
         return;
     if (c == NULL || !channel_name_valid(c->name)) {
-        fault_add(g, PAWL_FAULT, "bad-name", "", "%s: \"%.80s\" is no name of a channel: [A-Za-z0-9_-]{1,64}", g->name,
+        fault_add(g, PAWL_SEVERITY_FAULT, "bad-name", "", "%s: \"%.80s\" is no name of a channel: [A-Za-z0-9_-]{1,64}", g->name,
                   c != NULL && c->name != NULL ? c->name : "");
         return;
     }
-    if (c->rule > PAWL_CUSTOM || (int)c->rule < 0 || (c->rule == PAWL_CUSTOM) != (c->merge != NULL)) {
-        fault_add(g, PAWL_FAULT, "bad-rule", "", "%s: channel \"%s\": a rule, and a function exactly with PAWL_CUSTOM", g->name, c->name);
+    if (c->rule > PAWL_RULE_CUSTOM || (int)c->rule < 0 || (c->rule == PAWL_RULE_CUSTOM) != (c->merge != NULL)) {
+        fault_add(g, PAWL_SEVERITY_FAULT, "bad-rule", "", "%s: channel \"%s\": a rule, and a function exactly with PAWL_RULE_CUSTOM", g->name, c->name);
         return;
     }
     g->essay = false;
@@ -286,7 +286,7 @@ void pawl_graph_node(pawl_graph *g, const char *name, pawl_node_fn *fn, void *ar
     if (n == NULL)
         return;
     if (fn == NULL)
-        fault_add(g, PAWL_FAULT, "no-function", "", "%s: node \"%s\" has no function", g->name, name);
+        fault_add(g, PAWL_SEVERITY_FAULT, "no-function", "", "%s: node \"%s\" has no function", g->name, name);
     n->fn = fn;
     n->arg = arg;
 }
@@ -298,7 +298,7 @@ void pawl_graph_work(pawl_graph *g, const char *name, const char *effect)
     if (n == NULL)
         return;
     if (!name_valid(effect))
-        fault_add(g, PAWL_FAULT, "bad-name", "", "%s: node \"%s\": \"%.80s\" is no name of an effect", g->name, name, effect != NULL ? effect : "");
+        fault_add(g, PAWL_SEVERITY_FAULT, "bad-name", "", "%s: node \"%s\": \"%.80s\" is no name of an effect", g->name, name, effect != NULL ? effect : "");
     n->effect = keep(g, effect);
 }
 
@@ -311,7 +311,7 @@ void pawl_graph_sub(pawl_graph *g, const char *name, pawl_graph *inner)
         return;
     }
     if (inner == NULL)
-        fault_add(g, PAWL_FAULT, "no-graph", "", "%s: node \"%s\" has no graph", g->name, name);
+        fault_add(g, PAWL_SEVERITY_FAULT, "no-graph", "", "%s: node \"%s\" has no graph", g->name, name);
     n->sub = inner;
 }
 
@@ -323,7 +323,7 @@ void pawl_graph_map(pawl_graph *g, const char *sub, const char *outer, const cha
     if (n == NULL)
         return;
     if (n->kind != GNODE_SUB) {
-        fault_add(g, PAWL_FAULT, "no-graph", "", "%s: a map for node \"%s\", which is no subgraph", g->name, sub);
+        fault_add(g, PAWL_SEVERITY_FAULT, "no-graph", "", "%s: a map for node \"%s\", which is no subgraph", g->name, sub);
         return;
     }
     if ((m = keep_new(g, sizeof *m)) == NULL)
@@ -351,7 +351,8 @@ static way *way_add(pawl_graph *g, const char *from, way_kind kind)
     if (g == NULL)
         return NULL;
     if (n == NULL) {
-        fault_add(g, PAWL_FAULT, "unknown-source", "", "%s: a way on from \"%.80s\", which is no node declared before", g->name, from != NULL ? from : "");
+        fault_add(g, PAWL_SEVERITY_FAULT, "unknown-source", "", "%s: a way on from \"%.80s\", which is no node declared before", g->name,
+            from != NULL ? from : "");
         return NULL;
     }
     if ((w = keep_new(g, sizeof *w)) == NULL)
@@ -420,7 +421,7 @@ static way *route_add(pawl_graph *g, const char *from, pawl_route_fn *fn, void *
     if (w == NULL)
         return NULL;
     if (fn == NULL)
-        fault_add(g, PAWL_FAULT, "no-function", "", "%s: a route from \"%s\" without a function", g->name, from);
+        fault_add(g, PAWL_SEVERITY_FAULT, "no-function", "", "%s: a route from \"%s\" without a function", g->name, from);
     w->route = fn;
     w->arg = arg;
     w->otherwise = keep(g, otherwise);
@@ -524,8 +525,8 @@ void pawl_graph_join(pawl_graph *g, const char *to, const char *from, ...)
         sources[n++] = from;
     va_end(args);
     if (g != NULL && from != NULL)
-        fault_add(g, PAWL_FAULT, "limit", "", "%s: a join of more than %d sources: use pawl_graph_join_of", g->name, JOIN_SOURCES_MAX);
-    pawl_graph_join_of(g, to, sources, n, 0, PAWL_IGNORE_REST);
+        fault_add(g, PAWL_SEVERITY_FAULT, "limit", "", "%s: a join of more than %d sources: use pawl_graph_join_of", g->name, JOIN_SOURCES_MAX);
+    pawl_graph_join_of(g, to, sources, n, 0, PAWL_JOIN_IGNORES_REST);
 }
 
 /* ---- pauses, hooks, limits ------------------------------------------------------------------------------------------ */
@@ -572,7 +573,7 @@ void pawl_graph_interrupt_after(pawl_graph *g, const char *node)
 
 void pawl_graph_modes(pawl_graph *g, pawl_mode_gate otherwise)
 {
-    static const pawl_channel own[] = { { .name = "@mode" }, { .name = "@rights", .rule = PAWL_UNION } };
+    static const pawl_channel own[] = { { .name = "@mode" }, { .name = "@rights", .rule = PAWL_RULE_UNION } };
 
     if (g == NULL)
         return;
@@ -590,7 +591,8 @@ void pawl_graph_requires(pawl_graph *g, const char *node, const char *mode)
         return;
     n->requires = (uint8_t)mode_ranked(mode);
     if (n->requires == RANK_NONE)
-        fault_add(g, PAWL_FAULT, "bad-mode", "", "%s: node \"%s\" requires \"%.40s\", which is none of plan, default, acceptEdits, bypassPermissions", g->name,
+        fault_add(g, PAWL_SEVERITY_FAULT, "bad-mode", "",
+                  "%s: node \"%s\" requires \"%.40s\", which is none of plan, default, acceptEdits, bypassPermissions", g->name,
                   n->name, mode != NULL ? mode : "");
 }
 
@@ -601,8 +603,8 @@ static void hook_add(pawl_graph *g, const char *node, pawl_phase phase, const ch
 
     if (g == NULL || (node != NULL && n == NULL))
         return;
-    if (!name_valid(effect) || (phase != PAWL_BEFORE && phase != PAWL_AFTER)) {
-        fault_add(g, PAWL_FAULT, "bad-name", "", "%s: a hook \"%.80s\": a name of an effect, and a phase", g->name, effect != NULL ? effect : "");
+    if (!name_valid(effect) || (phase != PAWL_PHASE_BEFORE && phase != PAWL_PHASE_AFTER)) {
+        fault_add(g, PAWL_SEVERITY_FAULT, "bad-name", "", "%s: a hook \"%.80s\": a name of an effect, and a phase", g->name, effect != NULL ? effect : "");
         return;
     }
     if ((h = keep_new(g, sizeof *h)) == NULL)
@@ -628,7 +630,7 @@ void pawl_graph_effect(pawl_graph *g, const char *effect, const pawl_limits *lim
     if (g == NULL)
         return;
     if (!name_valid(effect)) {
-        fault_add(g, PAWL_FAULT, "bad-name", "", "%s: \"%.80s\" is no name of an effect", g->name, effect != NULL ? effect : "");
+        fault_add(g, PAWL_SEVERITY_FAULT, "bad-name", "", "%s: \"%.80s\" is no name of an effect", g->name, effect != NULL ? effect : "");
         return;
     }
     if (!keep_room(g, (void **)&g->effects, &g->effects_cap, g->neffects, sizeof *g->effects))
@@ -709,6 +711,6 @@ void pawl_graph_no_progress(pawl_graph *g, uint32_t n)
     if (g == NULL)
         return;
     if (n > NO_PROGRESS_MAX)
-        fault_add(g, PAWL_FAULT, "range", "", "%s: no_progress is %lu: up to %d is possible", g->name, (unsigned long)n, NO_PROGRESS_MAX);
+        fault_add(g, PAWL_SEVERITY_FAULT, "range", "", "%s: no_progress is %lu: up to %d is possible", g->name, (unsigned long)n, NO_PROGRESS_MAX);
     g->no_progress = n;
 }

@@ -54,7 +54,7 @@ static bool compile_essay(pawl_graph *g)
             continue;
         if (!hash_index_add(&g->channel_names, &g->alloc, g->nodes[i]->hash, (uint32_t)g->nchannels))
             return false;
-        all[g->nchannels++] = (machine_channel){ .c = { .name = name, .rule = PAWL_LAST }, .where = "" };
+        all[g->nchannels++] = (machine_channel){ .c = { .name = name, .rule = PAWL_RULE_LAST }, .where = "" };
     }
     return true;
 }
@@ -84,7 +84,7 @@ static bool compile_fill(compiling *c, pawl_graph *g, unsigned depth)
         if (n->sub == NULL)
             continue;
         if (depth >= SUBGRAPH_DEPTH_MAX) {
-            report_say(c->report, PAWL_FAULT, "limit", "", "%s: node \"%s\": more than %d graphs inside each other", c->root->name,
+            report_say(c->report, PAWL_SEVERITY_FAULT, "limit", "", "%s: node \"%s\": more than %d graphs inside each other", c->root->name,
                        n->name, SUBGRAPH_DEPTH_MAX);
             return true;        /* ends the recursion; the fault is reported */
         }
@@ -137,7 +137,7 @@ static void compile_effect(compiling *c, const pawl_graph *g, const effect_decl 
         if (strcmp(c->effects[i].name, e->name) != 0)
             continue;
         if (!same_limits(&c->effects[i].limits, &e->limits))
-            report_say(c->report, PAWL_FAULT, "effect-conflict", "", "%s%s%s: effect \"%s\": it has other limits elsewhere",
+            report_say(c->report, PAWL_SEVERITY_FAULT, "effect-conflict", "", "%s%s%s: effect \"%s\": it has other limits elsewhere",
                        c->root->name, *g->where != '\0' ? "/" : "", g->where, e->name);
         return;
     }
@@ -213,7 +213,7 @@ static void compile_plain(pawl_graph *g)
 {
     g->plain = g->joins == NULL;
     for (size_t i = 0; i < g->nchannels; i++)
-        g->plain = g->plain && g->channels[i].c.rule != PAWL_CUSTOM;
+        g->plain = g->plain && g->channels[i].c.rule != PAWL_RULE_CUSTOM;
     for (size_t i = 0; i < g->nnodes; i++) {
         gnode *n = g->nodes[i];
 
@@ -282,7 +282,7 @@ static void code_hooks(buf *b, const hook *h)
     buf_text(b, ",\"hooks\":[");
     for (const hook *at = h; at != NULL; at = at->next) {
         buf_text(b, at == h ? "[" : ",[");
-        buf_text(b, at->phase == PAWL_BEFORE ? "\"before\"," : "\"after\",");
+        buf_text(b, at->phase == PAWL_PHASE_BEFORE ? "\"before\"," : "\"after\",");
         code_text(b, at->effect);
         if (at->state)
             buf_text(b, ",\"state\"");
@@ -377,7 +377,7 @@ static void code_graph(buf *b, const pawl_graph *g)
     for (const join *j = g->joins; j != NULL; j = j->next) {
         buf_text(b, j == g->joins ? "[" : ",[");
         code_names(b, j->from, j->nfrom);
-        buf_fmt(b, ",%lu,%s,", (unsigned long)j->k, j->rest == PAWL_CANCEL_REST ? "true" : "false");
+        buf_fmt(b, ",%lu,%s,", (unsigned long)j->k, j->rest == PAWL_JOIN_CANCELS_REST ? "true" : "false");
         code_text(b, j->to);
         buf_char(b, ']');
     }
@@ -496,7 +496,7 @@ static pawl_machine *compile_machine(const compiling *c)
 static const char *compile_fault(const pawl_report *r)
 {
     for (const fault *f = r->first; f != NULL; f = f->next)
-        if (f->f.severity == PAWL_FAULT)
+        if (f->f.severity == PAWL_SEVERITY_FAULT)
             return f->f.text;
     return NULL;
 }

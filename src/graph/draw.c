@@ -307,7 +307,7 @@ static void draw_join_text(buf *b, const join *j)
         buf_text(b, j->k == j->nfrom ? "all" : "any");
     else
         buf_fmt(b, "%u of %u", (unsigned)j->k, (unsigned)j->nfrom);
-    if (j->rest == PAWL_CANCEL_REST)
+    if (j->rest == PAWL_JOIN_CANCELS_REST)
         buf_text(b, " cancels rest");
 }
 
@@ -356,7 +356,7 @@ static void draw_what(const drawing *d, buf *b, const pawl_graph *g, const gnode
     for (const hook *all = g->hooks; all != NULL && h != NULL && !start; all = all->next)
         h = h->next;        /* skips the graph's hooks, which compile put first */
     for (; h != NULL; h = h->next)
-        buf_fmt(b, "hook %s %s%s%s", h->effect, h->phase == PAWL_BEFORE ? "before" : "after", start ? " each" : "", end);
+        buf_fmt(b, "hook %s %s%s%s", h->effect, h->phase == PAWL_PHASE_BEFORE ? "before" : "after", start ? " each" : "", end);
 }
 
 /* ---- text: rows of cells ------------------------------------------------------------------------------ */

@@ -37,7 +37,7 @@ static pawl_code run_fails(pawl_step *s, pawl_err *err)
 
     if (code == NULL)
         return s->mem.failed ? PAWL_NOMEM : fail(err, PAWL_CORRUPT, "%s: a task failed without a reason", s->st->run);
-    return step_end(s, strcmp(code, "denied") == 0 ? PAWL_REJECTED : PAWL_FAILED, tk->fault, tk->fault_size, err);
+    return step_end(s, strcmp(code, "denied") == 0 ? PAWL_STATUS_REJECTED : PAWL_STATUS_FAILED, tk->fault, tk->fault_size, err);
 }
 
 /* The superstep cannot close, because of a merge, a route or a limit; no task has failed. */
@@ -46,7 +46,7 @@ static pawl_code close_fails(pawl_step *s, const pawl_err *why, pawl_err *err)
     size_t size = 0;
     const char *reason = reason_code(s, why->code, why->text, NULL, &size);
 
-    return reason == NULL ? PAWL_NOMEM : step_end(s, PAWL_FAILED, reason, size, err);
+    return reason == NULL ? PAWL_NOMEM : step_end(s, PAWL_STATUS_FAILED, reason, size, err);
 }
 
 /* ---- closing ---------------------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ static pawl_code run_completes(pawl_step *s, const pawl_graph *g, pawl_err *err)
         fail(&why, PAWL_INVALID, "%s: the join into \"%s\" waits for \"%s\", and nothing is left to run", g->name, j->to, missing);
         return close_fails(s, &why, err);
     }
-    return g->turns != NULL ? input_asked(s, g, err) : step_end(s, PAWL_COMPLETED, NULL, 0, err);
+    return g->turns != NULL ? input_asked(s, g, err) : step_end(s, PAWL_STATUS_COMPLETED, NULL, 0, err);
 }
 
 static APART pawl_code run_over(pawl_step *s, const pawl_graph *g, pawl_err *err)

@@ -285,7 +285,7 @@ static pawl_code join_step(plan *p, const join *j)
     if (count >= j->k && !fired) {
         if (hit_name(p, j->to) != PAWL_OK)
             return PAWL_CORRUPT;
-        if (j->rest == PAWL_CANCEL_REST && count < j->nfrom) {
+        if (j->rest == PAWL_JOIN_CANCELS_REST && count < j->nfrom) {
             if (rest_cancel(p, j, seen) != PAWL_OK)
                 return PAWL_NOMEM;
             count = j->nfrom;               /* no other source will arrive: this round of the join is complete */
@@ -630,7 +630,7 @@ static pawl_code custom_merge(pawl_step *s, frame *f, closing *cl, pawl_err *err
     for (uint32_t i = 0; i < s->m->nchannels && rc == PAWL_OK; i++) {
         const machine_channel *mc = &s->m->channels[i];
 
-        if (mc->c.rule != PAWL_CUSTOM || strcmp(mc->where, f->where) != 0)
+        if (mc->c.rule != PAWL_RULE_CUSTOM || strcmp(mc->where, f->where) != 0)
             continue;
         if (w == NULL && (w = arena_get(&s->mem, s->m->nchannels * sizeof *w)) == NULL)
             return PAWL_NOMEM;

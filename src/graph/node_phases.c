@@ -259,7 +259,7 @@ static pawl_code hook_apply(pawl_step *s, const gnode *n, const hook *h, const p
     case VERDICT_PROCEED:
         return PAWL_OK;
     case VERDICT_MODIFY:
-        if (h->phase == PAWL_AFTER)
+        if (h->phase == PAWL_PHASE_AFTER)
             return gotos_replace(s, pawl_value_get(receipt, "goto"));
         if ((v = pawl_value_get(receipt, "args")) != NULL)
             s->v->args = v;
@@ -267,7 +267,7 @@ static pawl_code hook_apply(pawl_step *s, const gnode *n, const hook *h, const p
     case VERDICT_REPLACE:
         writes_replace(s, pawl_value_get(receipt, "writes"));
         *done = true;
-        return h->phase == PAWL_AFTER ? gotos_replace(s, pawl_value_get(receipt, "goto")) : PAWL_OK;
+        return h->phase == PAWL_PHASE_AFTER ? gotos_replace(s, pawl_value_get(receipt, "goto")) : PAWL_OK;
     case VERDICT_DENY:
         return hook_denies(s, h, pawl_value_string(pawl_value_get(receipt, "reason")));
     case VERDICT_ASK:
@@ -302,7 +302,7 @@ static const pawl_value *node_hook_args(pawl_step *s, const gnode *n, const hook
     static const char *const names[2] = { "before", "after" };
     const pawl_value *none = value_null(&s->mem), *given = s->v->args != NULL ? s->v->args : none, *writes = none, *mode = none, *state, *out;
 
-    if (h->phase == PAWL_AFTER)
+    if (h->phase == PAWL_PHASE_AFTER)
         writes = writes_value(s);
     if (h->state) {
         if (s->m->modes)
@@ -311,7 +311,7 @@ static const pawl_value *node_hook_args(pawl_step *s, const gnode *n, const hook
                                                                   names[h->phase - 1], "state", state, "writes", writes);
     }
     out = value_pack(&s->mem, NULL, "{s:v,s:s,s:s}", "args", given, "node", n->name, "phase", names[h->phase - 1]);
-    return h->phase == PAWL_AFTER ? value_with(&s->mem, out, "writes", writes) : out;
+    return h->phase == PAWL_PHASE_AFTER ? value_with(&s->mem, out, "writes", writes) : out;
 }
 
 static pawl_code hooks_run(pawl_step *s, const gnode *n, pawl_phase phase, bool *done)
@@ -403,7 +403,7 @@ static pawl_code phases(pawl_step *s, const pawl_graph *g, const gnode *n, bool 
     if (rc == PAWL_OK && n->before)
         rc = interrupt_before(s, n);
     if (rc == PAWL_OK && n->hooks != NULL)
-        rc = hooks_run(s, n, PAWL_BEFORE, &done);
+        rc = hooks_run(s, n, PAWL_PHASE_BEFORE, &done);
     if (rc == PAWL_OK && !done && n->requires != RANK_NONE)
         rc = mode_gate(s, g, n);
     if (rc == PAWL_OK && !done && n->gate != NULL)
@@ -420,7 +420,7 @@ static pawl_code phases(pawl_step *s, const pawl_graph *g, const gnode *n, bool 
             sub_outputs(s, n, s->v->task->child);
     }
     if (rc == PAWL_OK && !leaves && n->hooks != NULL)
-        rc = hooks_run(s, n, PAWL_AFTER, &done);
+        rc = hooks_run(s, n, PAWL_PHASE_AFTER, &done);
     return rc;
 }
 
@@ -448,7 +448,7 @@ static pawl_code visit_again(pawl_step *s, const visit *v, pawl_err *err)
 static const pawl_value *failed_receipt(const task *tk)
 {
     for (uint32_t i = tk->ncalls; i-- > 0; )
-        if (tk->calls[i].at == CALL_ANSWERED && tk->calls[i].outcome != PAWL_DONE)
+        if (tk->calls[i].at == CALL_ANSWERED && tk->calls[i].outcome != PAWL_OUTCOME_DONE)
             return tk->calls[i].value;
     return NULL;
 }

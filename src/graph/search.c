@@ -310,7 +310,7 @@ static void check_meet_step(search *s, const check_meet *m)
     count = search_seen(m, seen);
     if (count >= m->j->k && !check_bit(seen, n)) {
         check_mark(s->hit, m->to);
-        if (m->j->rest == PAWL_CANCEL_REST && count < n) {
+        if (m->j->rest == PAWL_JOIN_CANCELS_REST && count < n) {
             check_cancel(s, m, seen);
             count = n;
         }
@@ -585,7 +585,7 @@ static bool check_shared_init(search *s)
     if ((s->writers = arena_zero(&s->mem, (s->g->nchannels + 1) * sizeof *s->writers)) == NULL)
         return false;
     for (size_t i = 0; i < s->g->nchannels; i++)
-        if (s->g->channels[i].c.rule == PAWL_LAST || s->g->channels[i].c.rule == PAWL_SINGLE)
+        if (s->g->channels[i].c.rule == PAWL_RULE_LAST || s->g->channels[i].c.rule == PAWL_RULE_SINGLE)
             s->writers[s->nwriters++].c = &s->g->channels[i];
     for (size_t at = 1; at < s->g->nnodes; at++) {
         const gnode *n = s->g->nodes[at];

@@ -137,7 +137,7 @@ static void output(pawl_step *s, const map *m, frame *inner)
             pawl_extend(s, m->outer, v);
         return;
     }
-    if (before != NULL && to->d->rule == PAWL_SUM && pawl_value_type(v) == PAWL_TYPE_INT && pawl_value_type(before) == PAWL_TYPE_INT) {
+    if (before != NULL && to->d->rule == PAWL_RULE_SUM && pawl_value_type(v) == PAWL_TYPE_INT && pawl_value_type(before) == PAWL_TYPE_INT) {
         int64_t added;
 
         if (__builtin_sub_overflow(pawl_value_int(v), pawl_value_int(before), &added))
@@ -146,7 +146,7 @@ static void output(pawl_step *s, const map *m, frame *inner)
             pawl_set_int(s, m->outer, added);
         return;
     }
-    if (before != NULL && to->d->rule == PAWL_SUM) {
+    if (before != NULL && to->d->rule == PAWL_RULE_SUM) {
         pawl_set_real(s, m->outer, pawl_value_real(v) - pawl_value_real(before));
         return;
     }

@@ -86,8 +86,8 @@ static const char *path_to(shape *c, uint32_t at, const char *then)
     return out;
 }
 
-#define SAY(c, kind, path, ...) report_say((c)->r, PAWL_FAULT, kind, path, __VA_ARGS__)
-#define WARN(c, kind, path, ...) report_say((c)->r, PAWL_WARNING, kind, path, __VA_ARGS__)
+#define SAY(c, kind, path, ...) report_say((c)->r, PAWL_SEVERITY_FAULT, kind, path, __VA_ARGS__)
+#define WARN(c, kind, path, ...) report_say((c)->r, PAWL_SEVERITY_WARNING, kind, path, __VA_ARGS__)
 
 /* ---- what is reached ------------------------------------------------------------------------------- */
 
@@ -354,22 +354,22 @@ static void check_join(shape *c, const join *j)
 const char *first_due(pawl_rule rule, pawl_type type)
 {
     switch (rule) {
-    case PAWL_APPEND:
-    case PAWL_UNION:
-    case PAWL_TOPIC:
-    case PAWL_BARRIER:
+    case PAWL_RULE_APPEND:
+    case PAWL_RULE_UNION:
+    case PAWL_RULE_TOPIC:
+    case PAWL_RULE_BARRIER:
         return type == PAWL_TYPE_ARRAY ? NULL : "an array";
-    case PAWL_SUM:
+    case PAWL_RULE_SUM:
         return type == PAWL_TYPE_INT || type == PAWL_TYPE_REAL ? NULL : "a number";
-    case PAWL_MIN:
-    case PAWL_MAX:
+    case PAWL_RULE_MIN:
+    case PAWL_RULE_MAX:
         return type == PAWL_TYPE_INT || type == PAWL_TYPE_REAL || type == PAWL_TYPE_STRING ? NULL : "a number or a string";
-    case PAWL_MERGE:
+    case PAWL_RULE_MERGE:
         return type == PAWL_TYPE_OBJECT ? NULL : "an object";
-    case PAWL_LAST:
-    case PAWL_SINGLE:
-    case PAWL_EPHEMERAL:
-    case PAWL_CUSTOM:
+    case PAWL_RULE_LAST:
+    case PAWL_RULE_SINGLE:
+    case PAWL_RULE_EPHEMERAL:
+    case PAWL_RULE_CUSTOM:
         break;
     }
     return NULL;
@@ -391,7 +391,7 @@ static void check_channel(shape *c, const pawl_channel *ch)
     const pawl_value *first;
     const char *due;
 
-    if (ch->secret != NULL && (ch->first != NULL || ch->rule != PAWL_LAST))
+    if (ch->secret != NULL && (ch->first != NULL || ch->rule != PAWL_RULE_LAST))
         SAY(c, "bad-secret", "", "%s: channel \"%s\": a secret has the rule last, and no first value", c->label, ch->name);
     else if (ch->secret != NULL && !secret_valid(ch->secret))
         SAY(c, "bad-secret", "", "%s: channel \"%s\": a secret is \"env:NAME\", \"file:PATH\" or \"given:NAME\"", c->label, ch->name);
@@ -412,7 +412,7 @@ static void check_effect(shape *c, const effect_decl *e)
     const char *why;
 
     check_retry(c, "effect \"", e->name, &e->limits.retry);
-    if ((int)e->limits.cls < 0 || e->limits.cls > PAWL_ONCE)
+    if ((int)e->limits.cls < 0 || e->limits.cls > PAWL_CLASS_ONCE)
         SAY(c, "bad-class", "", "%s: effect \"%s\": %d is no class", c->label, e->name, (int)e->limits.cls);
     else if ((why = limits_error(&e->limits)) != NULL)
         SAY(c, "bad-class", "", "%s: effect \"%s\": %s", c->label, e->name, why);

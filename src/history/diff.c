@@ -447,7 +447,7 @@ static pawl_code side_state(pawl_store *s, const char *run, pawl_diff_at at, paw
         return rc;
     side->newest = pawl_state_seq(*st);
     side->status = pawl_state_status(*st);
-    if (at == PAWL_AT_END || side->seq == 0 || side->seq > side->newest)
+    if (at == PAWL_DIFF_AT_END || side->seq == 0 || side->seq > side->newest)
         return PAWL_OK;
     pawl_state_free(*st);
     *st = NULL;

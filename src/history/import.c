@@ -437,7 +437,7 @@ static pawl_code lines_fold(importing *i, pawl_step *step, pawl_err *err)
     if (rc == PAWL_OK && i->st->seq != i->seq)
         rc = fail(err, PAWL_CORRUPT, "line %zu: the journal ends with entry %llu, and the export says %llu", i->no,
                   (unsigned long long)i->st->seq, (unsigned long long)i->seq);
-    if (rc == PAWL_OK && i->status != PAWL_SUBMITTED && i->status != (int)pawl_state_status(i->st))
+    if (rc == PAWL_OK && i->status != PAWL_STATUS_SUBMITTED && i->status != (int)pawl_state_status(i->st))
         rc = fail(err, PAWL_CORRUPT, "line %zu: the journal ends %s, and the export says %s", i->no,
                   pawl_status_name(pawl_state_status(i->st)), pawl_status_name((pawl_status)i->status));
     if (rc == PAWL_OK && i->changed != 0)

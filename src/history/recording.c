@@ -52,7 +52,7 @@ static pawl_code asked_add(recording *r, const pawl_command *cmd)
     const char *id = strchr(cmd->id, '~');      /* RUN~LIFE/ID */
     recorded_call one;
 
-    if (cmd->effect == NULL || !is_of(cmd->effect, r->effect) || cmd->kind != PAWL_CALL)
+    if (cmd->effect == NULL || !is_of(cmd->effect, r->effect) || cmd->kind != PAWL_COMMAND_CALL)
         return PAWL_OK;
     id = id != NULL ? strchr(id, '/') : NULL;
     if (id == NULL || asked_find(r, id + 1) != NULL)
@@ -86,7 +86,7 @@ static pawl_code receipt_tell(recording *r, const item *it)
     id_code(&b, it);
     buf_char(&b, '\0');
     a = b.failed ? NULL : asked_find(r, b.data);
-    if (a != NULL && it->outcome == PAWL_DONE && it->value != NULL) {
+    if (a != NULL && it->outcome == PAWL_OUTCOME_DONE && it->value != NULL) {
         buf_reset(&b);
         llm_record_line(&b, &a->key, it->value, tokens != NULL ? pawl_value_int(tokens) : -1, pawl_value_int(pawl_value_get(usage, "micros")));
         if (!b.failed && !r->sink(r->ctx, (pawl_bytes){ b.data, b.size }))

@@ -43,9 +43,9 @@ pawl_code pawl_host_bind(pawl_engine *e, const pawl_tools *tools, pawl_err *err)
     pawl_code rc = e != NULL ? pawl_engine_tell(e, err) : fail(err, PAWL_INVALID, "there is no engine to bind tools to");
 
     if (rc == PAWL_OK)
-        rc = pawl_engine_effect(e, "hook", effect_hook, NULL, PAWL_AT_LEAST_ONCE, err);
+        rc = pawl_engine_effect(e, "hook", effect_hook, NULL, PAWL_CLASS_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK)
-        rc = pawl_engine_effect(e, "links", effect_links, NULL, PAWL_AT_LEAST_ONCE, err);
+        rc = pawl_engine_effect(e, "links", effect_links, NULL, PAWL_CLASS_AT_LEAST_ONCE, err);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
         const pawl_tool *t = pawl_tools_at(tools, i);
         char name[80];
@@ -69,8 +69,8 @@ bool missing_handlers(pawl_handle *a, buf *out)
     for (size_t i = 0; st != NULL && step != NULL && i < pawl_state_commands(st); i++) {
         pawl_command c;
 
-        if (pawl_state_command(st, i, step, &c, NULL, NULL) == PAWL_OK && c.kind == PAWL_CALL && c.effect != NULL && handler_of(a->h->e, c.effect) == NULL)
-            buf_fmt(out, "%s\"%s\"", out->size > before ? ", " : "", c.effect);
+        if (pawl_state_command(st, i, step, &c, NULL, NULL) == PAWL_OK && c.kind == PAWL_COMMAND_CALL && c.effect != NULL && handler_of(a->h->e,
+            c.effect) == NULL) buf_fmt(out, "%s\"%s\"", out->size > before ? ", " : "", c.effect);
     }
     pawl_state_free(st);
     pawl_step_free(step);

@@ -85,7 +85,7 @@ static pawl_code children_read(question_reader *r, pawl_state *st, pawl_step *st
 
         if ((rc = state_command_bare(st, i, step, &cmd, &refers, r->err)) != PAWL_OK)
             return rc;
-        if (cmd.kind != PAWL_SPAWN) {
+        if (cmd.kind != PAWL_COMMAND_SPAWN) {
             r->out->works = true;
             if (r->told != NULL)
                 *r->told = *r->told || is_tell(st, &cmd);
@@ -100,7 +100,7 @@ static pawl_code children_read(question_reader *r, pawl_state *st, pawl_step *st
         r->out->works = r->out->works || rc == PAWL_GONE;       /* it will start soon */
         rc = rc == PAWL_GONE ? PAWL_OK : rc;
     }
-    r->out->works = r->out->works || (spawned == 0 && pawl_state_status(st) != PAWL_INPUT_REQUIRED);
+    r->out->works = r->out->works || (spawned == 0 && pawl_state_status(st) != PAWL_STATUS_INPUT_REQUIRED);
     return rc;
 }
 
@@ -223,7 +223,7 @@ bool asks_people(const asks *all)
 
 pawl_status asks_status(const asks *all, pawl_status own)
 {
-    return own == PAWL_WORKING && !all->works && asks_people(all) ? PAWL_INPUT_REQUIRED : own;
+    return own == PAWL_STATUS_WORKING && !all->works && asks_people(all) ? PAWL_STATUS_INPUT_REQUIRED : own;
 }
 
 void asks_run_of(const char *wait, char run[ASKS_RUN_BYTES])

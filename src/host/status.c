@@ -175,7 +175,7 @@ static pawl_code children_copy(pawl_handle *a, pawl_store *s, pawl_state *st, pa
     const ask *one;
     pawl_code rc;
 
-    if (own != PAWL_WORKING || (rc = asks_under(s, mem, st, &v->told, all, err)) == PAWL_GONE)
+    if (own != PAWL_STATUS_WORKING || (rc = asks_under(s, mem, st, &v->told, all, err)) == PAWL_GONE)
         return PAWL_OK;
     if (rc != PAWL_OK)
         return rc;

@@ -27,7 +27,7 @@ static amounts spec_due(unsigned kind, const char *path, const pawl_value *spec,
     if (kind == CALL_SPAWN)
         return share_of(spec, &share) ? share_due(&share) : (amounts){0};
     spec_limits(spec, &l);
-    *counted = l.cls != PAWL_PURE || l.cost.calls > 0;
+    *counted = l.cls != PAWL_CLASS_PURE || l.cost.calls > 0;
     return cost_due(&l);
 }
 
@@ -76,7 +76,8 @@ pawl_code budget_reserve(pawl_state *st, const item *it, pawl_err *err)
  * crash interrupted cost the whole reservation (A9). */
 static pawl_code settled(arena *a, const ledger *l, const call *c, pawl_outcome outcome, const pawl_value *usage, ledger *out, bool *over)
 {
-    const bool undoes = is_undoing(c->task), more = pawl_value_int(pawl_value_get(usage, "unseen")) > 0, kept = outcome != PAWL_DONE && outcome != PAWL_ERROR;
+    const bool undoes = is_undoing(c->task), more = pawl_value_int(pawl_value_get(usage, "unseen")) > 0, kept = outcome != PAWL_OUTCOME_DONE &&
+        outcome != PAWL_OUTCOME_ERROR;
     amounts due;
     bool counted;
     pawl_code rc = text_due(a, c->kind, c->task, c->spec, c->spec_size, &due, &counted);

@@ -9,7 +9,7 @@
 
 bool rule_is_list(unsigned rule)
 {
-    return rule == PAWL_APPEND || rule == PAWL_UNION || rule == PAWL_TOPIC || rule == PAWL_BARRIER;
+    return rule == PAWL_RULE_APPEND || rule == PAWL_RULE_UNION || rule == PAWL_RULE_TOPIC || rule == PAWL_RULE_BARRIER;
 }
 
 /* ---- lists ------------------------------------------------------------------------------ */
@@ -157,7 +157,7 @@ static pawl_code write_element(pawl_state *st, channel *c, const pawl_value *v)
 
     if (c->list == NULL && (rc = list_put(st, c)) != PAWL_OK)
         return rc;
-    if (c->d->rule == PAWL_UNION || c->d->rule == PAWL_BARRIER) {
+    if (c->d->rule == PAWL_RULE_UNION || c->d->rule == PAWL_RULE_BARRIER) {
         if (c->list->segment > 0 && (rc = list_load(st, c, NULL)) != PAWL_OK)
             return rc;
         if (list_has(c->list, v))
@@ -277,7 +277,7 @@ static pawl_code write_extreme(pawl_state *st, channel *c, const pawl_value *old
     if (is_number(old) != is_number(v) || (!is_number(old) && pawl_value_type(old) != PAWL_TYPE_STRING))
         return wrong(err, c, "min and max take all numbers or all strings");
     int d = value_order(v, old);
-    bool wins = c->d->rule == PAWL_MIN ? d < 0 : d > 0;
+    bool wins = c->d->rule == PAWL_RULE_MIN ? d < 0 : d > 0;
 
     return wins ? value_put(st, c, v) : PAWL_OK;
 }
@@ -405,7 +405,7 @@ static pawl_code update_check(const channel *c, unsigned op, const pawl_value *v
 {
     pawl_type type;
 
-    if (op == OP_MERGE && c->d->rule == PAWL_SUM && is_number(v))
+    if (op == OP_MERGE && c->d->rule == PAWL_RULE_SUM && is_number(v))
         return PAWL_OK;
     if ((type = pawl_value_type(v)) == PAWL_TYPE_NONE)
         return wrong(err, c, "no value was given");
@@ -415,13 +415,13 @@ static pawl_code update_check(const channel *c, unsigned op, const pawl_value *v
         return wrong(err, c, "extend takes an array");
     if (op != OP_MERGE)
         return PAWL_OK;
-    if (c->d->rule == PAWL_SUM && !is_number(v))
+    if (c->d->rule == PAWL_RULE_SUM && !is_number(v))
         return wrong(err, c, "a sum takes numbers");
-    if ((c->d->rule == PAWL_MIN || c->d->rule == PAWL_MAX) && !is_number(v) && type != PAWL_TYPE_STRING)
+    if ((c->d->rule == PAWL_RULE_MIN || c->d->rule == PAWL_RULE_MAX) && !is_number(v) && type != PAWL_TYPE_STRING)
         return wrong(err, c, "min and max take numbers or strings");
-    if (c->d->rule == PAWL_MERGE && type != PAWL_TYPE_OBJECT)
+    if (c->d->rule == PAWL_RULE_MERGE && type != PAWL_TYPE_OBJECT)
         return wrong(err, c, "merge takes objects");
-    if (c->d->rule == PAWL_BARRIER && type != PAWL_TYPE_STRING)
+    if (c->d->rule == PAWL_RULE_BARRIER && type != PAWL_TYPE_STRING)
         return wrong(err, c, "a barrier takes names");
     return PAWL_OK;
 }
@@ -438,7 +438,7 @@ pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_valu
     const pawl_value *old;
     pawl_code rc;
 
-    if (c->d->rule == PAWL_LAST && op == OP_MERGE && c->d->secret == NULL && v != NULL)
+    if (c->d->rule == PAWL_RULE_LAST && op == OP_MERGE && c->d->secret == NULL && v != NULL)
         return value_put(st, c, v);
     if ((rc = channel_takes(c, op, v, err)) != PAWL_OK)
         return rc;
@@ -451,23 +451,23 @@ pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_valu
     if ((old = channel_value(st, c)) == NULL)
         return value_put(st, c, v);         /* the first write is the rule's result */
     switch ((pawl_rule)c->d->rule) {
-    case PAWL_SUM:
+    case PAWL_RULE_SUM:
         if (!is_number(old))
             return wrong(err, c, "a sum was overwritten with what is no number");
         return write_sum(st, c, old, v, err);
-    case PAWL_MIN:
-    case PAWL_MAX:
+    case PAWL_RULE_MIN:
+    case PAWL_RULE_MAX:
         return write_extreme(st, c, old, v, err);
-    case PAWL_MERGE:
+    case PAWL_RULE_MERGE:
         return pawl_value_type(old) == PAWL_TYPE_OBJECT ? write_object(st, c, old, v) : value_put(st, c, v);
-    case PAWL_LAST:
-    case PAWL_SINGLE:
-    case PAWL_EPHEMERAL:
-    case PAWL_CUSTOM:
-    case PAWL_APPEND:
-    case PAWL_UNION:
-    case PAWL_TOPIC:
-    case PAWL_BARRIER:
+    case PAWL_RULE_LAST:
+    case PAWL_RULE_SINGLE:
+    case PAWL_RULE_EPHEMERAL:
+    case PAWL_RULE_CUSTOM:
+    case PAWL_RULE_APPEND:
+    case PAWL_RULE_UNION:
+    case PAWL_RULE_TOPIC:
+    case PAWL_RULE_BARRIER:
         break;
     }
     return value_put(st, c, v);
@@ -512,7 +512,7 @@ pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool cu
             continue;
         if (c == NULL)
             return fail(err, PAWL_INVALID, "there is no channel \"%s\"", pawl_value_string(key));
-        if (c->d->rule == PAWL_CUSTOM && !custom)
+        if (c->d->rule == PAWL_RULE_CUSTOM && !custom)
             continue;           /* the merged result is in a put item */
         rc = channel_write(st, c, OP_MERGE, v, err);
     }

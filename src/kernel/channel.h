@@ -51,7 +51,7 @@ pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_valu
 /* The most frequent write: a value of one node that is no text, under the rule last. It replaces such a value without any allocation. */
 static inline bool write_is_plain(const channel *c, unsigned op, const pawl_value *v)
 {
-    return op == OP_MERGE && c->d->rule == PAWL_LAST && c->block == NULL && c->list == NULL && v != NULL &&
+    return op == OP_MERGE && c->d->rule == PAWL_RULE_LAST && c->block == NULL && c->list == NULL && v != NULL &&
            (val_of(v)->tag & YYJSON_TYPE_MASK) <= YYJSON_TYPE_NUM && c->d->secret == NULL;
 }
 static inline pawl_code write_plain(pawl_state *st, channel *c, const pawl_value *v)
@@ -74,7 +74,7 @@ bool channels_index(pawl_state *st, frame *f);          /* builds f->by_name; ca
 bool list_push(pawl_state *st, list *l, const pawl_value *v);
 list *list_new(pawl_state *st);
 bool rule_is_list(unsigned rule);
-static inline bool decl_is_ephemeral(const decl *d) { return d->rule == PAWL_EPHEMERAL || (d->rule == PAWL_TOPIC && !d->accumulate); }
+static inline bool decl_is_ephemeral(const decl *d) { return d->rule == PAWL_RULE_EPHEMERAL || (d->rule == PAWL_RULE_TOPIC && !d->accumulate); }
 
 /* Loads the elements that a snapshot left in the journal. The list has a segment. */
 pawl_code list_load(pawl_state *st, channel *c, pawl_err *err);

@@ -18,7 +18,7 @@ bool doubt_answer_read(const pawl_value *answer, arena *a, pawl_outcome *outcome
     const char *text = pawl_value_string(pawl_value_get(answer, "failed"));
 
     *value = done;
-    *outcome = done != NULL ? PAWL_DONE : PAWL_ERROR;
+    *outcome = done != NULL ? PAWL_OUTCOME_DONE : PAWL_OUTCOME_ERROR;
     if (done != NULL || text == NULL)
         return done != NULL;
     *value = value_pack(a, NULL, "{s:s,s:s}", "code", "effect", "text", text);
@@ -260,7 +260,7 @@ pawl_code fold_unwind(pawl_state *st, const item *it, pawl_err *err)
 {
     const pawl_value *reason = it->spec == NULL ? NULL : value_read(st->t->mem, it->spec, it->spec_size, "a reason", err);
 
-    if (st->unwind != 0 || it->outcome < PAWL_FAILED || it->outcome > PAWL_REJECTED)
+    if (st->unwind != 0 || it->outcome < PAWL_STATUS_FAILED || it->outcome > PAWL_STATUS_REJECTED)
         return fail(err, PAWL_CORRUPT, "item \"unwind\": it is under way, or comes to no end");
     if ((reason == NULL && it->spec != NULL) || !TOUCH(st, &st->unwind) || !TOUCH(st, &st->ending) || !TOUCH(st, &st->reason) ||
         !TOUCH(st, &st->reason_bytes))
@@ -323,7 +323,7 @@ pawl_code ending_read(pawl_state *st, const pawl_value *fold, pawl_err *err)
     const char *status = pawl_value_string(pawl_value_get(fold, "unwind"));
     int to = name_index(status_names, 7, status);
 
-    if (status != NULL && to < PAWL_FAILED)
+    if (status != NULL && to < PAWL_STATUS_FAILED)
         return fail(err, PAWL_CORRUPT, "a folded state: unwind is the status of a run that is over");
     st->unwind = (uint8_t)(to < 0 ? 0 : to);
     sm_begin(&ending_table, &st->ending, st->unwind == 0 ? waits ? ENDING_CANCEL : ENDING_NONE : waits ? ENDING_WAIT : ENDING_COMPENSATE, st);

@@ -15,7 +15,7 @@ amounts cost_due(const pawl_limits *l)
 
     l = l != NULL ? l : &none;
     due = of_cost(&l->cost);
-    if (due.n[COST_CALLS] == 0 && l->cls != PAWL_PURE)      /* not declared: a call for each attempt that may be made */
+    if (due.n[COST_CALLS] == 0 && l->cls != PAWL_CLASS_PURE)      /* not declared: a call for each attempt that may be made */
         due.n[COST_CALLS] = l->retry.max_attempts > 1 ? l->retry.max_attempts : 1;
     return due;
 }

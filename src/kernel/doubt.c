@@ -22,12 +22,12 @@ bool doubt_due(const pawl_step *s, const call *c, pawl_outcome outcome)
     pawl_class cls;
 
     if (call_is_inverse(c))
-        return outcome != PAWL_DONE;
+        return outcome != PAWL_OUTCOME_DONE;
     if (outcome != PAWL_OUTCOME_UNKNOWN || state_canceling(s->st) || c->kind != CALL_CALL)
         return false;
     spec = value_read(s->entry.mem, c->spec, c->spec_size, "a spec", NULL);
     cls = class_of(spec);
-    return cls == PAWL_ONCE || cls == PAWL_COMPENSABLE;
+    return cls == PAWL_CLASS_ONCE || cls == PAWL_CLASS_COMPENSABLE;
 }
 
 static const char doubt_schema[] =

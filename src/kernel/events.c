@@ -177,7 +177,7 @@ static pawl_code take_receipt(pawl_step *s, pawl_err *err)
         return refuse(s, err, "that id is a wait: it takes an answer");
     if ((unsigned)s->ev->outcome > PAWL_OUTCOME_UNKNOWN)
         return refuse(s, err, "its outcome is none");
-    if (c.c->kind == CALL_SLEEP && s->ev->outcome == PAWL_DONE)
+    if (c.c->kind == CALL_SLEEP && s->ev->outcome == PAWL_OUTCOME_DONE)
         return refuse(s, err, "that id is a sleep: its timer ends it, or it is called off");
     if (s->update != NULL && receipt_usage_error(s->update) != NULL)
         return refuse(s, err, receipt_usage_error(s->update));
@@ -605,9 +605,9 @@ pawl_code take_event(pawl_step *s, pawl_err *err)
     bool over = status_is_terminal(st->status), reopens = s->ev->kind == PAWL_EV_REOPEN;
     pawl_code rc;
 
-    if (st->status == PAWL_SUBMITTED ? s->ev->kind != PAWL_EV_START && s->ev->kind != PAWL_EV_CANCEL : s->ev->kind == PAWL_EV_START)
+    if (st->status == PAWL_STATUS_SUBMITTED ? s->ev->kind != PAWL_EV_START && s->ev->kind != PAWL_EV_CANCEL : s->ev->kind == PAWL_EV_START)
         return PAWL_IGNORED;
-    if (over ? st->status != PAWL_FAILED || !(reopens || s->ev->kind == PAWL_EV_ADOPT) : reopens)
+    if (over ? st->status != PAWL_STATUS_FAILED || !(reopens || s->ev->kind == PAWL_EV_ADOPT) : reopens)
         return PAWL_IGNORED;        /* a failed run can be adopted, and then reopened under the corrected machine */
     if ((state_canceling(st) || (st->unwind != 0 && !over)) && (s->ev->kind == PAWL_EV_SIGNAL || s->ev->kind == PAWL_EV_UPDATE))
         return PAWL_IGNORED;        /* a run that is being canceled or compensated starts nothing new */

@@ -26,7 +26,7 @@ static pawl_code corrupt(pawl_err *err, const item *it, const char *what)
 
 static pawl_code fold_start(pawl_state *st, const pawl_entry *e, const item *it, pawl_err *err)
 {
-    if (st->status != PAWL_SUBMITTED)
+    if (st->status != PAWL_STATUS_SUBMITTED)
         return corrupt(err, it, "the run has begun already");
     if (st->budget != NULL && budget_starts(st, e->time_ms) != PAWL_OK)
         return PAWL_NOMEM;
@@ -270,7 +270,7 @@ static pawl_code call_fill(pawl_state *st, task *tk, call *c, const item *it, pa
     if (c->spec == NULL)
         return PAWL_NOMEM;
     if (it->kind == ITEM_REFUSAL) {      /* a refused command was never issued: its value is the reason */
-        c->outcome = PAWL_ERROR;
+        c->outcome = PAWL_OUTCOME_ERROR;
         c->wait = 0;
         call_state_begin(st, tk, c, CALL_REFUSED);
         return (c->value = st_value(st, it->value, &c->value_bytes)) != NULL ? PAWL_OK : PAWL_NOMEM;
@@ -373,7 +373,7 @@ static pawl_code hold_answered(pawl_state *st, frame *f, call *c, const item *it
     if (to != NULL && it->value != NULL) {
         if ((ch = channel_find(f, to)) == NULL && !st->only)
             return corrupt(err, it, "its channel is not there");
-        if (ch != NULL && ch->d->rule != PAWL_CUSTOM)   /* the merged result of a user's function is in a put item */
+        if (ch != NULL && ch->d->rule != PAWL_RULE_CUSTOM)   /* the merged result of a user's function is in a put item */
             rc = channel_write(st, ch, OP_MERGE, it->value, err);
     }
     if (rc == PAWL_OK && update != NULL)
@@ -413,8 +413,8 @@ static pawl_code fold_receipt(pawl_state *st, const item *it, pawl_err *err)
         return fold_again(st, tk, c);
     if (st->budget != NULL && (rc = budget_settle(st, c, outcome, it->more, err)) != PAWL_OK)
         return rc;
-    if (outcome != PAWL_ERROR)      /* only an error proves that the command had no effect */
-        if ((rc = undo_note(st, it, c, outcome == PAWL_DONE ? value : NULL, err)) != PAWL_OK)
+    if (outcome != PAWL_OUTCOME_ERROR)      /* only an error proves that the command had no effect */
+        if ((rc = undo_note(st, it, c, outcome == PAWL_OUTCOME_DONE ? value : NULL, err)) != PAWL_OK)
             return rc;
     if (c->task != NULL && *c->task != '@') {
         if (f->parent != NULL && !TOUCH(st, &f->now_ms))
@@ -590,7 +590,7 @@ static pawl_code fold_turn(pawl_state *st)
     st->root.joins = NULL;
     st->root.joins_bytes = 0;
     for (uint32_t i = 0; i < st->root.nchannels; i++)
-        if (st->root.channels[i].d->rule == PAWL_EPHEMERAL || st->root.channels[i].d->rule == PAWL_BARRIER)
+        if (st->root.channels[i].d->rule == PAWL_RULE_EPHEMERAL || st->root.channels[i].d->rule == PAWL_RULE_BARRIER)
             if (channel_clear(st, &st->root.channels[i]) != PAWL_OK)
                 return PAWL_NOMEM;
     return PAWL_OK;
@@ -625,7 +625,7 @@ static pawl_code settings_last(pawl_state *st, const pawl_value *update)
     while ((v = pawl_iter_next(&it, &key)) != NULL) {
         const channel *c = *pawl_value_string(key) == '@' ? channel_find(&st->root, pawl_value_string(key)) : NULL;
 
-        if (c != NULL && c->d->rule == PAWL_LAST)
+        if (c != NULL && c->d->rule == PAWL_RULE_LAST)
             own = value_with(st->t->mem, own, pawl_value_string(key), v);
     }
     if (own == NULL)
@@ -638,7 +638,7 @@ static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
     const pawl_value *update = pawl_value_get(it->value, "update");
     pawl_code rc;
 
-    if (st->status != PAWL_FAILED)
+    if (st->status != PAWL_STATUS_FAILED)
         return corrupt(err, it, "only a failed run is opened again");
     if ((rc = settings_check(st, it, update, err)) != PAWL_OK)
         return rc;
@@ -651,7 +651,7 @@ static pawl_code fold_reopen(pawl_state *st, const item *it, pawl_err *err)
     st->reason_bytes = 0;
     st->unwind = 0;
     ending_move(st, ENDING_NONE);
-    status_move(st, PAWL_WORKING);
+    status_move(st, PAWL_STATUS_WORKING);
     if (update == NULL || (rc = put_writes(st, &st->root, update, false, err)) != PAWL_OK || st->pending == NULL)
         return update == NULL ? PAWL_OK : rc;
     return settings_last(st, update);

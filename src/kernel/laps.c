@@ -121,7 +121,7 @@ pawl_code lap_of(pawl_state *st, arena *a, const task *tk, const char *text, siz
     pawl_code rc;
 
     *counts = false;
-    if (spec == NULL || effect == NULL || strlen(effect) > NAME_BYTES_MAX || (cls != NULL && strcmp(cls, class_names[PAWL_PURE]) == 0))
+    if (spec == NULL || effect == NULL || strlen(effect) > NAME_BYTES_MAX || (cls != NULL && strcmp(cls, class_names[PAWL_CLASS_PURE]) == 0))
         return a->failed ? PAWL_NOMEM : PAWL_OK;
     buf_init(&b, &st->alloc);
     buf_init(&beside, &st->alloc);

@@ -53,9 +53,9 @@ void limits_code(buf *b, const pawl_limits *l)
 
 const char *limits_error(const pawl_limits *l)
 {
-    if (l->inverse != NULL && (l->cls != PAWL_COMPENSABLE || !name_valid(l->inverse)))
+    if (l->inverse != NULL && (l->cls != PAWL_CLASS_COMPENSABLE || !name_valid(l->inverse)))
         return "an inverse is the name of an effect, and goes with the class compensable";
-    if (l->on_unknown != NULL && ((l->cls != PAWL_ONCE && l->cls != PAWL_COMPENSABLE) || !name_valid(l->on_unknown)))
+    if (l->on_unknown != NULL && ((l->cls != PAWL_CLASS_ONCE && l->cls != PAWL_CLASS_COMPENSABLE) || !name_valid(l->on_unknown)))
         return "on_unknown is the name of an effect, and goes with the classes once and compensable";
     return cost_error(&l->cost);
 }

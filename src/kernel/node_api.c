@@ -419,7 +419,7 @@ pawl_code pawl_call_with(pawl_step *s, const char *effect, const pawl_value *arg
     limits = s->v->limits != NULL ? s->v->limits : machine_limits(s->m, effect);
     if (s->v->node_limits != NULL && limits == NULL)
         limits = s->v->node_limits;
-    if (s->v->plan && s->v->cursor >= s->v->task->ncalls && (limits == NULL || limits->cls != PAWL_PURE))
+    if (s->v->plan && s->v->cursor >= s->v->task->ncalls && (limits == NULL || limits->cls != PAWL_CLASS_PURE))
         return visit_mode_denies(s, RANK_DEFAULT, RANK_PLAN);
     if ((rc = cost_said(s, cost, &limits, &own)) != PAWL_OK)
         return rc;

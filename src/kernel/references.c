@@ -87,7 +87,7 @@ pawl_code channel_digest(pawl_state *st, channel *c, char *out, size_t size, paw
     pawl_code rc = PAWL_OK;
 
     memset(&h, 0, sizeof h);
-    if (c->d->rule == PAWL_APPEND) {
+    if (c->d->rule == PAWL_RULE_APPEND) {
         bool any = c->set && c->list != NULL;
 
         if (any)
@@ -215,7 +215,7 @@ static const pawl_value *channel_target(pawl_state *st, const frame *f, arena *a
     if (channel_digest(st, c, now, sizeof now, err) != PAWL_OK || (channel_value(st, c) == NULL && c->set))
         return NULL;            /* a value that cannot be loaded must not read as null */
     if (digest != NULL && strcmp(digest, now) != 0) {
-        if (c->d->rule == PAWL_APPEND && (v = channel_value(st, c)) != NULL && (v = list_before(a, v, digest)) != NULL)
+        if (c->d->rule == PAWL_RULE_APPEND && (v = channel_value(st, c)) != NULL && (v = list_before(a, v, digest)) != NULL)
             return v;
         fail(err, PAWL_GONE, "channel \"%s\" has moved on since the command was made: take the state at its entry", target);
         return NULL;

@@ -89,7 +89,7 @@ static pawl_code unwind_next(pawl_step *s, pawl_err *err)
     s->whole = true;
     if (st->undone < undo_count(st))
         return inverse_issue(s, err);
-    PAWL_ASSERT(status_is_terminal(st->unwind) && st->unwind != PAWL_COMPLETED, "E5: what was undone does not complete");
+    PAWL_ASSERT(status_is_terminal(st->unwind) && st->unwind != PAWL_STATUS_COMPLETED, "E5: what was undone does not complete");
     s->final = st->unwind;
     return PAWL_OK;
 }
@@ -117,7 +117,7 @@ pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t 
 {
     item *it;
 
-    if (status != PAWL_COMPLETED && undo_due(s))
+    if (status != PAWL_STATUS_COMPLETED && undo_due(s))
         return unwind_begin(s, status, reason, size, err);
     PAWL_ASSERT(status_is_terminal(status), "K1: a run ends with a terminal status");
     s->final = (int)status;
@@ -160,9 +160,9 @@ pawl_code step_cancel(pawl_step *s, pawl_err *err)
     if (again && st->commands > 0 && (st->unwind != 0 || undo_due(s)) && (rc = step_drop(s, true, err)) != PAWL_OK)
         return rc;
     if (st->unwind == 0 && undo_count(st) > 0)
-        return unwind_begin(s, PAWL_CANCELED_RUN, NULL, 0, err);
+        return unwind_begin(s, PAWL_STATUS_CANCELED, NULL, 0, err);
     if (st->unwind != 0)
         return unwind_next(s, err);
-    s->final = PAWL_CANCELED_RUN;
+    s->final = PAWL_STATUS_CANCELED;
     return PAWL_OK;
 }

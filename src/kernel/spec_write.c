@@ -194,7 +194,7 @@ const char *spec_call(pawl_step *s, const char *effect, const pawl_value *args, 
         spec_args(s, b, args, &s->scratch);
     else if (!spec_args_whole(s, b, args, &s->scratch))
         return NULL;
-    if (limits != NULL && limits->cls != PAWL_AT_LEAST_ONCE)
+    if (limits != NULL && limits->cls != PAWL_CLASS_AT_LEAST_ONCE)
         spec_text(b, "class", class_names[limits->cls]);
     if (limits != NULL)
         spec_cost(b, &limits->cost);

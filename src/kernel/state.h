@@ -104,7 +104,7 @@ _Static_assert(HEAD_BYTES <= HEAD_BYTES_MOST, "the head of a state is copied in 
 
 static inline bool status_is_terminal(unsigned status)
 {
-    return (1u << status & (1u << PAWL_COMPLETED | 1u << PAWL_FAILED | 1u << PAWL_CANCELED_RUN | 1u << PAWL_REJECTED)) != 0;
+    return (1u << status & (1u << PAWL_STATUS_COMPLETED | 1u << PAWL_STATUS_FAILED | 1u << PAWL_STATUS_CANCELED | 1u << PAWL_STATUS_REJECTED)) != 0;
 }
 /* Whether the run only waits for commands in flight and starts nothing new. */
 static inline bool state_canceling(const pawl_state *st) { return st->ending == ENDING_CANCEL || st->ending == ENDING_WAIT; }
@@ -122,7 +122,7 @@ static inline bool state_runnable(const pawl_state *st)
 }
 static inline pawl_status status_now(const pawl_state *st)      /* of a run that has not ended */
 {
-    return st->people > 0 && st->commands == 0 && !state_runnable(st) ? PAWL_INPUT_REQUIRED : PAWL_WORKING;
+    return st->people > 0 && st->commands == 0 && !state_runnable(st) ? PAWL_STATUS_INPUT_REQUIRED : PAWL_STATUS_WORKING;
 }
 static inline pawl_code next_of_state(const pawl_state *st, unsigned status)
 {

@@ -27,7 +27,7 @@ static pawl_code step_again(pawl_step *s, const pawl_value *command, pawl_err *e
     if (!pawl_value_bool(s->value)) {
         reason = reason_code(s, PAWL_DENIED, "a command of the run that this is a fork of is not to be issued again", NULL, &size);
         rc = reason == NULL ? PAWL_NOMEM : step_drop(s, true, err);
-        return rc == PAWL_OK ? step_end(s, PAWL_REJECTED, reason, size, err) : rc;
+        return rc == PAWL_OK ? step_end(s, PAWL_STATUS_REJECTED, reason, size, err) : rc;
     }
     if (s->st->root.superstep > 0)
         return s->m->ops->drive(s->m, s, err);
@@ -215,7 +215,7 @@ static pawl_code feed_keep(pawl_step *s)
 /* A tick has no item: it lets the machine continue where no outside event is needed. */
 static inline pawl_code take_tick(const pawl_state *st)
 {
-    return st->status != PAWL_SUBMITTED && !status_is_terminal(st->status) && state_runnable(st) ? PAWL_OK : PAWL_IGNORED;
+    return st->status != PAWL_STATUS_SUBMITTED && !status_is_terminal(st->status) && state_runnable(st) ? PAWL_OK : PAWL_IGNORED;
 }
 
 static inline pawl_code feed_in(pawl_step *s, pawl_err *err)

@@ -92,7 +92,7 @@ pawl_code step_custom(pawl_step *s, const char *path, const pawl_value *object, 
         channel *c = mc == NULL ? NULL : channel_find(f, mc->c.name);
         const pawl_value *old;
 
-        if (c == NULL || mc->c.rule != PAWL_CUSTOM)
+        if (c == NULL || mc->c.rule != PAWL_RULE_CUSTOM)
             continue;
         if ((old = channel_value(s->st, c)) != NULL && (v = mc->c.merge(s, old, v, mc->c.merge_arg)) == NULL)
             return fail(err, PAWL_INVALID, "channel \"%s\": its function refuses the update", mc->c.name);

@@ -58,7 +58,7 @@ static inline pawl_code merge_write(merging *m, const char *name, uint32_t place
         return PAWL_OK;
     if (c == NULL)
         return fail(m->err, PAWL_INVALID, "there is no channel \"%s\"", name);
-    if (c->d->rule == PAWL_SINGLE) {
+    if (c->d->rule == PAWL_RULE_SINGLE) {
         task **w;
 
         if (m->writers == NULL && (m->writers = arena_zero(m->st->t->mem, m->f->nchannels * sizeof *m->writers)) == NULL)
@@ -69,7 +69,7 @@ static inline pawl_code merge_write(merging *m, const char *name, uint32_t place
             return two_writers(m, c, *w, m->tk);
         *w = m->tk;
     }
-    if (c->d->rule == PAWL_CUSTOM)
+    if (c->d->rule == PAWL_RULE_CUSTOM)
         return PAWL_OK;     /* the close item has the results of a user's function */
     return channel_write(m->st, c, op, v, m->err);
 }

@@ -71,21 +71,21 @@ static const char *ending_broken(const void *owner, unsigned state)
     return (state == ENDING_WAIT || state == ENDING_COMPENSATE) != (st->unwind != 0) ? "N1: how it ends and the status it comes to disagree" : NULL;
 }
 
-#define TO(status) SM_TO(PAWL_##status)
-#define TO_END (TO(COMPLETED) | TO(FAILED) | TO(CANCELED_RUN) | TO(REJECTED))
+#define TO(status) SM_TO(PAWL_STATUS_##status)
+#define TO_END (TO(COMPLETED) | TO(FAILED) | TO(CANCELED) | TO(REJECTED))
 const sm_row status_rows[] = {
-    [PAWL_SUBMITTED] = { "submitted", TO(WORKING) | TO(INPUT_REQUIRED) | TO_END, SM_FIRST },
-    [PAWL_WORKING] = { "working", TO(WORKING) | TO(INPUT_REQUIRED) | TO_END, 0 },
-    [PAWL_INPUT_REQUIRED] = { "input-required", TO(WORKING) | TO(INPUT_REQUIRED) | TO_END, 0 },
-    [PAWL_COMPLETED] = { "completed", 0, SM_LAST },
-    [PAWL_FAILED] = { "failed", TO(WORKING) | TO(INPUT_REQUIRED) | TO(COMPLETED) | TO(FAILED) | TO(REJECTED), SM_LAST },
-    [PAWL_CANCELED_RUN] = { "canceled", 0, SM_LAST },
-    [PAWL_REJECTED] = { "rejected", 0, SM_LAST },
+    [PAWL_STATUS_SUBMITTED] = { "submitted", TO(WORKING) | TO(INPUT_REQUIRED) | TO_END, SM_FIRST },
+    [PAWL_STATUS_WORKING] = { "working", TO(WORKING) | TO(INPUT_REQUIRED) | TO_END, 0 },
+    [PAWL_STATUS_INPUT_REQUIRED] = { "input-required", TO(WORKING) | TO(INPUT_REQUIRED) | TO_END, 0 },
+    [PAWL_STATUS_COMPLETED] = { "completed", 0, SM_LAST },
+    [PAWL_STATUS_FAILED] = { "failed", TO(WORKING) | TO(INPUT_REQUIRED) | TO(COMPLETED) | TO(FAILED) | TO(REJECTED), SM_LAST },
+    [PAWL_STATUS_CANCELED] = { "canceled", 0, SM_LAST },
+    [PAWL_STATUS_REJECTED] = { "rejected", 0, SM_LAST },
 };
 #undef TO_END
 #undef TO
 
-const sm_table run_table = { "run", status_rows, PAWL_REJECTED + 1, NULL };
+const sm_table run_table = { "run", status_rows, PAWL_STATUS_REJECTED + 1, NULL };
 const sm_table ending_table = { "end of a run", ending_rows, ENDING_STATES, ending_broken };
 const sm_table task_table = { "task", task_rows, TASK_STATES, task_broken };
 const sm_table call_table = { "command or wait", call_rows, CALL_STATES, call_broken };

@@ -105,7 +105,7 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
         v->refusal = pawl_value_string(pawl_value_get(c->value, "text"));
         return PAWL_LIMIT;
     }
-    return c->outcome == PAWL_DONE ? PAWL_OK : PAWL_EFFECT;
+    return c->outcome == PAWL_OUTCOME_DONE ? PAWL_OK : PAWL_EFFECT;
 }
 
 static bool says_time(const pawl_step *s, const visit *v)

@@ -76,7 +76,8 @@ static void by_rule(const policy_call *c, size_t rule, size_t part, pawl_decisio
     const pawl_rule_info *r = &c->p->rules[rule].info;
     pawl_bytes subject = call_subject(c, part);
 
-    outcome(out, r->behavior, r->behavior == PAWL_DENY ? PAWL_BY_DENY_RULE : r->behavior == PAWL_ASK ? PAWL_BY_ASK_RULE : PAWL_BY_ALLOW_RULE, rule);
+    outcome(out, r->behavior, r->behavior == PAWL_BEHAVIOR_DENY ? PAWL_GROUND_DENY_RULE : r->behavior == PAWL_BEHAVIOR_ASK ? PAWL_GROUND_ASK_RULE
+        : PAWL_GROUND_ALLOW_RULE, rule);
     outcome_part(c, part, out);
     line_put(out->reason, sizeof out->reason, "%s by the rule %s%s%s: %t", verbs[r->behavior], r->text, *r->from != '\0' ? " of " : "", r->from,
              &subject);
@@ -86,7 +87,7 @@ static void by_mode(const policy_call *c, pawl_behavior b, const char *why, size
 {
     pawl_bytes subject = call_subject(c, part);
 
-    outcome(out, b, PAWL_BY_MODE, SIZE_MAX);
+    outcome(out, b, PAWL_GROUND_MODE, SIZE_MAX);
     outcome_part(c, part, out);
     line_put(out->reason, sizeof out->reason, "%s: %t", why, &subject);
 }
@@ -96,7 +97,7 @@ static void by_hook(const policy_call *c, pawl_behavior b, pawl_decision *out)
     static const char *const verbs[] = { "", "allowed", "asked", "denied" };
     const char *name = c->q->hook_name, *why = c->q->hook_reason;
 
-    outcome(out, b, PAWL_BY_HOOK, SIZE_MAX);
+    outcome(out, b, PAWL_GROUND_HOOK, SIZE_MAX);
     line_put(out->reason, sizeof out->reason, "%s by %s%s%s%s", verbs[b], name != NULL ? "the hook " : "a hook", name != NULL ? name : "",
              why != NULL ? ": " : "", why != NULL ? why : "");
 }
@@ -105,7 +106,7 @@ static void by_syntax(const policy_call *c, const char *why, size_t rule, size_t
 {
     pawl_bytes subject = call_subject(c, part);
 
-    outcome(out, PAWL_ASK, PAWL_BY_SYNTAX, rule);
+    outcome(out, PAWL_BEHAVIOR_ASK, PAWL_GROUND_SYNTAX, rule);
     outcome_part(c, part, out);
     if (rule != SIZE_MAX)
         line_put(out->reason, sizeof out->reason, "not read for sure, and the rule %s might fit: %t", c->p->rules[rule].info.text, &subject);
@@ -386,30 +387,30 @@ static policy_question question_of(const policy_call *c)
     const pawl_request *q = c->q;
     policy_question a;
 
-    a.mode = q->mode >= PAWL_PLAN && q->mode <= PAWL_BYPASS ? q->mode : PAWL_DEFAULT;
-    a.cls = c->command ? PAWL_EXEC : tool_edits(c->tool) ? PAWL_EDIT : q->cls;
+    a.mode = q->mode >= PAWL_MODE_PLAN && q->mode <= PAWL_MODE_BYPASS ? q->mode : PAWL_MODE_DEFAULT;
+    a.cls = c->command ? PAWL_PERMISSION_EXEC : tool_edits(c->tool) ? PAWL_PERMISSION_EDIT : q->cls;
     a.node = q->node;
     a.unmet = q->node && q->requires != PAWL_MODE_NONE && !pawl_mode_permits(a.mode, q->requires);
-    a.lenient = q->node || a.mode == PAWL_BYPASS || (a.mode == PAWL_PLAN && q->read_only);
+    a.lenient = q->node || a.mode == PAWL_MODE_BYPASS || (a.mode == PAWL_MODE_PLAN && q->read_only);
     return a;
 }
 
 static bool mode_denies(const policy_call *c, const policy_question *a, pawl_decision *out)
 {
     const pawl_request *q = c->q;
-    bool acts = a->mode == PAWL_PLAN && a->cls != PAWL_READ && !q->read_only;
+    bool acts = a->mode == PAWL_MODE_PLAN && a->cls != PAWL_PERMISSION_READ && !q->read_only;
     const char *name = pawl_value_string(pawl_value_get(q->args, "node"));
-    pawl_mode due = q->requires > PAWL_DEFAULT ? q->requires : PAWL_DEFAULT;
+    pawl_mode due = q->requires > PAWL_MODE_DEFAULT ? q->requires : PAWL_MODE_DEFAULT;
 
     if (!a->node && acts) {
-        by_mode(c, PAWL_DENY, "denied by plan mode, which only reads", SIZE_MAX, out);
+        by_mode(c, PAWL_BEHAVIOR_DENY, "denied by plan mode, which only reads", SIZE_MAX, out);
         return true;
     }
-    if (!a->node || (!acts && !(a->unmet && (a->mode == PAWL_PLAN || q->deny_gate))))
+    if (!a->node || (!acts && !(a->unmet && (a->mode == PAWL_MODE_PLAN || q->deny_gate))))
         return false;
     if (!acts)
         due = q->requires;
-    outcome(out, PAWL_DENY, PAWL_BY_MODE, SIZE_MAX);
+    outcome(out, PAWL_BEHAVIOR_DENY, PAWL_GROUND_MODE, SIZE_MAX);
     line_put(out->reason, sizeof out->reason, "Node '%s' requires %s mode; current mode is %s.", name != NULL ? name : c->tool, mode_title(due),
              mode_title(a->mode));
     return true;
@@ -424,13 +425,13 @@ static bool denies(const policy_call *c, const policy_question *a, pawl_decision
         return true;
     }
     if (c->q->edited && c->q->rewritten) {
-        outcome(out, PAWL_DENY, PAWL_BY_HOOK, SIZE_MAX);
+        outcome(out, PAWL_BEHAVIOR_DENY, PAWL_GROUND_HOOK, SIZE_MAX);
         line_put(out->reason, sizeof out->reason, "denied: %s%s rewrote what a person had edited", c->q->hook_name != NULL ? "the hook " : "a hook",
                  c->q->hook_name != NULL ? c->q->hook_name : "");
         return true;
     }
-    if (c->q->hook == PAWL_DENY) {
-        by_hook(c, PAWL_DENY, out);
+    if (c->q->hook == PAWL_BEHAVIOR_DENY) {
+        by_hook(c, PAWL_BEHAVIOR_DENY, out);
         return true;
     }
     return mode_denies(c, a, out);
@@ -444,26 +445,26 @@ static bool path_is_protected(const policy_call *c)
 static bool asks(const policy_call *c, const policy_question *a, const command_edits *j, pawl_decision *out)
 {
     rule_match h = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
-    bool guarded = a->mode != PAWL_BYPASS && !a->node && !(a->mode == PAWL_PLAN && c->q->read_only);
+    bool guarded = a->mode != PAWL_MODE_BYPASS && !a->node && !(a->mode == PAWL_MODE_PLAN && c->q->read_only);
 
     if (c->p != NULL && first_rule(c, c->p->deny_end, c->p->ask_end, &h))
         by_rule(c, h.rule, h.part, out);
     else if (j->critical != SIZE_MAX && !j->unknown)
-        by_mode(c, PAWL_ASK, "asked in every mode, for it removes what all else stands on", j->critical, out);
+        by_mode(c, PAWL_BEHAVIOR_ASK, "asked in every mode, for it removes what all else stands on", j->critical, out);
     else if (j->critical != SIZE_MAX && !a->node)
-        by_mode(c, PAWL_ASK, "asked in every mode, for it is not known what it removes", j->critical, out);
+        by_mode(c, PAWL_BEHAVIOR_ASK, "asked in every mode, for it is not known what it removes", j->critical, out);
     else if (guarded && j->protected_part != SIZE_MAX)
-        by_mode(c, PAWL_ASK, "asked, for it edits a protected place", j->protected_part, out);
-    else if (guarded && a->cls == PAWL_EDIT && path_is_protected(c))
-        by_mode(c, PAWL_ASK, "asked, for it edits a protected place", SIZE_MAX, out);
+        by_mode(c, PAWL_BEHAVIOR_ASK, "asked, for it edits a protected place", j->protected_part, out);
+    else if (guarded && a->cls == PAWL_PERMISSION_EDIT && path_is_protected(c))
+        by_mode(c, PAWL_BEHAVIOR_ASK, "asked, for it edits a protected place", SIZE_MAX, out);
     else if (c->q->unlooked)
         by_syntax(c, "it names more paths than are looked up", SIZE_MAX, SIZE_MAX, out);
     else if (evadable(c, &h))
         by_syntax(c, "", h.may, h.may_part, out);
     else if (c->unsure != NULL && !a->lenient && whole_rule(c) == SIZE_MAX)
         by_syntax(c, c->unsure, SIZE_MAX, SIZE_MAX, out);
-    else if (c->q->hook == PAWL_ASK)
-        by_hook(c, PAWL_ASK, out);
+    else if (c->q->hook == PAWL_BEHAVIOR_ASK)
+        by_hook(c, PAWL_BEHAVIOR_ASK, out);
     else
         return false;
     return true;
@@ -474,24 +475,24 @@ static bool mode_allows(const policy_call *c, const policy_question *a, const co
     size_t rule, part;
     bool inside = false;
 
-    if (a->node || (a->mode == PAWL_PLAN && c->q->read_only)) {
+    if (a->node || (a->mode == PAWL_MODE_PLAN && c->q->read_only)) {
         if (a->node)
             return false;
-        by_mode(c, PAWL_ALLOW, "allowed, since it can only read where it runs", SIZE_MAX, out);
+        by_mode(c, PAWL_BEHAVIOR_ALLOW, "allowed, since it can only read where it runs", SIZE_MAX, out);
         return true;
     }
     if (c->has_path) {
         inside = c->at.given.sure && c->unsure == NULL && folder_inside(c->p, &c->at.given) && (!c->at.linked || folder_inside(c->p, &c->at.real));
     }
-    if (c->command && a->mode != PAWL_BYPASS) {
-        if (!command_allowed(c, j, a->mode == PAWL_DEFAULT || a->mode == PAWL_ACCEPT_EDITS, false, &rule, &part))
+    if (c->command && a->mode != PAWL_MODE_BYPASS) {
+        if (!command_allowed(c, j, a->mode == PAWL_MODE_DEFAULT || a->mode == PAWL_MODE_ACCEPT_EDITS, false, &rule, &part))
             return false;
-        by_mode(c, PAWL_ALLOW, "allowed by the mode, for it only reads, or edits inside the workspace", SIZE_MAX, out);
+        by_mode(c, PAWL_BEHAVIOR_ALLOW, "allowed by the mode, for it only reads, or edits inside the workspace", SIZE_MAX, out);
         return true;
     }
-    if (pawl_mode_says(a->mode, a->cls, inside) != PAWL_ALLOW)
+    if (pawl_mode_says(a->mode, a->cls, inside) != PAWL_BEHAVIOR_ALLOW)
         return false;
-    by_mode(c, PAWL_ALLOW, a->mode == PAWL_BYPASS ? "allowed by the mode, which asks nothing" : "allowed by the mode", SIZE_MAX, out);
+    by_mode(c, PAWL_BEHAVIOR_ALLOW, a->mode == PAWL_MODE_BYPASS ? "allowed by the mode, which asks nothing" : "allowed by the mode", SIZE_MAX, out);
     return true;
 }
 
@@ -499,7 +500,7 @@ static void by_default(const policy_call *c, const policy_question *a, size_t pa
 {
     pawl_bytes subject = call_subject(c, part);
 
-    outcome(out, a->node && !a->unmet ? PAWL_ALLOW : PAWL_ASK, PAWL_BY_DEFAULT, SIZE_MAX);
+    outcome(out, a->node && !a->unmet ? PAWL_BEHAVIOR_ALLOW : PAWL_BEHAVIOR_ASK, PAWL_GROUND_DEFAULT, SIZE_MAX);
     outcome_part(c, part, out);
     if (a->unmet)
         line_put(out->reason, sizeof out->reason, "asked: it requires %s mode, and the mode is %s", mode_title(c->q->requires), mode_title(a->mode));
@@ -515,15 +516,15 @@ void call_decide(policy_call *c, pawl_decision *out)
 
     if (denies(c, &a, out))
         return;
-    command_edits_read(c, &j, a.mode == PAWL_ACCEPT_EDITS || a.mode == PAWL_BYPASS);
+    command_edits_read(c, &j, a.mode == PAWL_MODE_ACCEPT_EDITS || a.mode == PAWL_MODE_BYPASS);
     if (asks(c, &a, &j, out) || mode_allows(c, &a, &j, out))
         return;
-    if (c->q->hook == PAWL_ALLOW) {
-        by_hook(c, PAWL_ALLOW, out);
+    if (c->q->hook == PAWL_BEHAVIOR_ALLOW) {
+        by_hook(c, PAWL_BEHAVIOR_ALLOW, out);
         return;
     }
     if (c->command) {
-        if (command_allowed(c, &j, !a.node && a.mode != PAWL_PLAN, true, &rule, &part) && rule != SIZE_MAX) {
+        if (command_allowed(c, &j, !a.node && a.mode != PAWL_MODE_PLAN, true, &rule, &part) && rule != SIZE_MAX) {
             by_rule(c, rule, SIZE_MAX, out);
             return;
         }
@@ -551,7 +552,7 @@ void pawl_decide_first(const pawl_policy *p, const pawl_request *q, pawl_decisio
     policy_call c;
     rule_match h;
 
-    outcome(out, PAWL_OPEN, PAWL_BY_DEFAULT, SIZE_MAX);
+    outcome(out, PAWL_BEHAVIOR_OPEN, PAWL_GROUND_DEFAULT, SIZE_MAX);
     if (p == NULL || p->deny_end == 0)
         return;
     call_read(&c, p, q);

@@ -12,7 +12,7 @@ static bool tell_fit(const policy_call *c, const pawl_decision *out, size_t i, s
 
     if (part < c->sh.nparts && c->sh.nparts > 1)
         line_put(text, sizeof text, "%t", &b);
-    return fn(ctx, i, text, i == out->rule && out->ground != PAWL_BY_SYNTAX);
+    return fn(ctx, i, text, i == out->rule && out->ground != PAWL_GROUND_SYNTAX);
 }
 
 static bool fits_some(const policy_call *c, size_t i, size_t *part)
@@ -113,7 +113,7 @@ static bool spec_covers(const policy_rule *a, const policy_rule *b)
         at.text[b->path.base_size] = '/';
         memcpy(at.text + b->path.base_size + 1, b->path.text, b->path.size);
         at.text[at.size] = '\0';
-        return b->path.size > 0 && path_fits(&a->path, &at, false) && (a->info.behavior != PAWL_ALLOW || a->path.plain_end);
+        return b->path.size > 0 && path_fits(&a->path, &at, false) && (a->info.behavior != PAWL_BEHAVIOR_ALLOW || a->path.plain_end);
     case SPEC_DOMAIN:
         if (a->port != 0 && a->port != b->port)
             return false;
@@ -155,12 +155,12 @@ enum { SAMPLES = 2 };
 static pawl_permission sample_class(const char *tool)
 {
     if (tool_reads(tool))
-        return PAWL_READ;
+        return PAWL_PERMISSION_READ;
     if (tool_edits(tool))
-        return PAWL_EDIT;
+        return PAWL_PERMISSION_EDIT;
     if (strcmp(tool, "Bash") == 0)
-        return PAWL_EXEC;
-    return text_listed(tool, strlen(tool), " WebFetch WebSearch ") ? PAWL_NET : PAWL_OTHER;
+        return PAWL_PERMISSION_EXEC;
+    return text_listed(tool, strlen(tool), " WebFetch WebSearch ") ? PAWL_PERMISSION_NET : PAWL_PERMISSION_OTHER;
 }
 
 /* A text that the pattern fits: `with` for each *. */
@@ -257,7 +257,7 @@ static bool compare(comparison *x, const policy_rule *r, int which)
     q.tool = x->tool.data;
     q.cls = sample_class(q.tool);
     q.node = strcmp(q.tool, "Node") == 0;
-    q.requires = q.node ? PAWL_BYPASS : PAWL_MODE_NONE;     /* where an allow rule counts */
+    q.requires = q.node ? PAWL_MODE_BYPASS : PAWL_MODE_NONE;     /* where an allow rule counts */
     q.args = value_pack(&x->mem, NULL, "{s:s}", sample_key(r, q.tool), x->text.data);
     if (q.args == NULL)
         return !x->mem.failed;
@@ -399,7 +399,7 @@ static void offer_parts(offers *o)
         if (p->raises)
             o->lost = true;     /* no pattern covers it */
         moved = moved || call_moves(c, i);
-        if (p->hidden || (p->count == 0 && !p->alters) || (c->q->mode != PAWL_PLAN && !c->q->node && call_part_reads(c, i, moved)))
+        if (p->hidden || (p->count == 0 && !p->alters) || (c->q->mode != PAWL_MODE_PLAN && !c->q->node && call_part_reads(c, i, moved)))
             continue;
         if ((room = offer_room(o)) != NULL)
             offer(o, always_part(&c->sh, p, room));
@@ -444,7 +444,7 @@ size_t pawl_policy_always(const pawl_policy *p, const pawl_request *q, char rule
 
     call_read(&c, p, q);
     call_decide(&c, &d);
-    if (d.behavior != PAWL_ASK || d.ground != PAWL_BY_DEFAULT || c.unsure != NULL)
+    if (d.behavior != PAWL_BEHAVIOR_ASK || d.ground != PAWL_GROUND_DEFAULT || c.unsure != NULL)
         return 0;
     if (c.command)
         offer_parts(&o);

@@ -69,7 +69,7 @@ static bool edits_denied(arena *mem, const pawl_policy *p, const char *folder)
     static const char name[] = "/.pawl-any-file";
     const size_t n = strlen(folder);
     char *file = arena_get(mem, n + sizeof name);
-    pawl_request q = { .tool = "Edit", .cls = PAWL_EDIT };
+    pawl_request q = { .tool = "Edit", .cls = PAWL_PERMISSION_EDIT };
     pawl_decision d;
 
     if (file == NULL)
@@ -79,7 +79,7 @@ static bool edits_denied(arena *mem, const pawl_policy *p, const char *folder)
     if ((q.args = value_pack(mem, NULL, "{s:s}", "file_path", file)) == NULL)
         return true;
     pawl_decide_first(p, &q, &d);
-    return d.behavior == PAWL_DENY;
+    return d.behavior == PAWL_BEHAVIOR_DENY;
 }
 
 const pawl_value *gate_folders(arena *mem, const pawl_value *rules, const pawl_policy *p, const pawl_value *args)
@@ -100,7 +100,7 @@ const pawl_value *gate_folders(arena *mem, const pawl_value *rules, const pawl_p
 
 static bool rule_said(const pawl_decision *d)
 {
-    return d->ground == PAWL_BY_DENY_RULE || d->ground == PAWL_BY_ASK_RULE || d->ground == PAWL_BY_ALLOW_RULE;
+    return d->ground == PAWL_GROUND_DENY_RULE || d->ground == PAWL_GROUND_ASK_RULE || d->ground == PAWL_GROUND_ALLOW_RULE;
 }
 
 void gate_decided(const pawl_policy *p, const pawl_request *q, const pawl_value *name, bool first, pawl_decision *out)
@@ -110,13 +110,13 @@ void gate_decided(const pawl_policy *p, const pawl_request *q, const pawl_value 
 
     other.tool = "Node";
     other.args = name;
-    other.cls = PAWL_READ;
+    other.cls = PAWL_PERMISSION_READ;
     other.requires = PAWL_MODE_NONE;
-    other.hook = PAWL_OPEN;
+    other.hook = PAWL_BEHAVIOR_OPEN;
     other.rewritten = false;
     if (first) {
         pawl_decide_first(p, q, out);
-        if (name != NULL && out->behavior != PAWL_DENY)
+        if (name != NULL && out->behavior != PAWL_BEHAVIOR_DENY)
             pawl_decide_first(p, &other, out);
         return;
     }
@@ -125,7 +125,7 @@ void gate_decided(const pawl_policy *p, const pawl_request *q, const pawl_value 
         return;
     pawl_decide(p, &other, &by_name);
     if (rule_said(&by_name) && (by_name.behavior > out->behavior ||
-                              (out->behavior == PAWL_ASK && out->ground == PAWL_BY_DEFAULT && by_name.behavior == PAWL_ALLOW)))
+                              (out->behavior == PAWL_BEHAVIOR_ASK && out->ground == PAWL_GROUND_DEFAULT && by_name.behavior == PAWL_BEHAVIOR_ALLOW)))
         *out = by_name;
 }
 
@@ -213,7 +213,7 @@ static pawl_code decide(tool_gate *g, bool first, pawl_err *err)
         return no_memory(g, err);
     q = request_of(g);
     gate_decided(g->policy, &q, name, first, &g->decided);
-    return g->decided.behavior == PAWL_DENY ? refused(g, g->decided.reason) : PAWL_OK;
+    return g->decided.behavior == PAWL_BEHAVIOR_DENY ? refused(g, g->decided.reason) : PAWL_OK;
 }
 
 /* ---- hooks ---------------------------------------------------------------------------------------------------------- */
@@ -253,9 +253,9 @@ static pawl_code hook_run(arena *mem, const gate_world *w, const hook_entry *h, 
         return rc;
     rc = hook_verdict(mem, h->profile, hook_point_name(h->point), receipt, one, err);
     if (rc == PAWL_OK && h->async)
-        *one = (verdict){ .behavior = PAWL_OPEN };
+        *one = (verdict){ .behavior = PAWL_BEHAVIOR_OPEN };
     if (rc == PAWL_OK && one->open && h->type == HOOK_CALLBACK)         /* the answer of a client that cannot be read lets nothing through */
-        *one = (verdict){ .behavior = PAWL_DENY, .reason = one->reason };
+        *one = (verdict){ .behavior = PAWL_BEHAVIOR_DENY, .reason = one->reason };
     return rc;
 }
 
@@ -270,7 +270,7 @@ static const pawl_value *hook_args(arena *mem, const hook_entry *h, const hook_c
 
 static const char *mode_told(const hook_entry *h, pawl_mode mode, bool unasked)
 {
-    return h->project != NULL && unasked && mode == PAWL_DEFAULT ? "dontAsk" : pawl_mode_name(mode);
+    return h->project != NULL && unasked && mode == PAWL_MODE_DEFAULT ? "dontAsk" : pawl_mode_name(mode);
 }
 
 /* The input with an absolute path, as there. */
@@ -295,9 +295,9 @@ static const pawl_value *response_there(const tool_gate *g, const pawl_value *re
         out = value_with(g->mem, out, "stderr", value_string(g->mem, "", 0));
         out = value_with(g->mem, out, "interrupted", value_bool(g->mem, false));
     }
-    if (g->cls == PAWL_EDIT && file != NULL)
+    if (g->cls == PAWL_PERMISSION_EDIT && file != NULL)
         out = value_with(g->mem, out, "filePath", file);
-    return g->cls == PAWL_EDIT ? value_with(g->mem, out, "success", value_bool(g->mem, true)) : out;
+    return g->cls == PAWL_PERMISSION_EDIT ? value_with(g->mem, out, "success", value_bool(g->mem, true)) : out;
 }
 
 static const char *said_more(tool_gate *g, const char *before, const char *who, const char *text)
@@ -343,7 +343,7 @@ static pawl_code hook_asked(tool_gate *g, const hook_entry *h, const pawl_value 
     if ((rc = g->world.signal(g->world.ctx, one->defer_name != NULL ? one->defer_name : "verdict", &told)) != PAWL_OK)
         return rc;
     if ((rc = hook_verdict(g->mem, HOOK_STRICT, hook_point_name(h->point), told, one, err)) == PAWL_OK && one->defers)
-        *one = (verdict){ .behavior = PAWL_DENY, .reason = "it defers again" };
+        *one = (verdict){ .behavior = PAWL_BEHAVIOR_DENY, .reason = "it defers again" };
     return rc;
 }
 
@@ -363,7 +363,7 @@ static bool rule_fits(tool_gate *g, const hook_entry *h)
         only = value_with(g->mem, only, "home", home);
     if ((p = gate_policy(&g->mem->alloc, only, NULL)) != NULL) {
         pawl_decide_first(p, &q, &d);
-        fits = d.behavior == PAWL_DENY;
+        fits = d.behavior == PAWL_BEHAVIOR_DENY;
     }
     pawl_policy_free(p);
     return fits;
@@ -381,7 +381,7 @@ static pawl_code hooks_before(tool_gate *g, pawl_err *err)
 
     g->said = (verdict){0};
     g->fed = g->shown = NULL;
-    for (size_t i = 0; i < g->hooks->count && rc == PAWL_OK && g->said.behavior != PAWL_DENY; i++) {
+    for (size_t i = 0; i < g->hooks->count && rc == PAWL_OK && g->said.behavior != PAWL_BEHAVIOR_DENY; i++) {
         const hook_entry *h = &g->hooks->items[i];
         verdict one = {0};
 
@@ -444,7 +444,7 @@ static const pawl_value *about_of(tool_gate *g)
     v = text_with(mem, v, "policy", g->policy != NULL ? pawl_policy_digest(g->policy) : NULL);
     if (g->yes.given)
         v = value_with(mem, v, "again", value_bool(mem, true));
-    if (g->decided.behavior == PAWL_ASK) {
+    if (g->decided.behavior == PAWL_BEHAVIOR_ASK) {
         v = text_with(mem, v, "ground", pawl_ground_name(g->decided.ground));
         v = text_with(mem, v, "reason", g->decided.reason);
     }
@@ -559,7 +559,7 @@ pawl_code gate_enter(tool_gate *g, pawl_err *err)
         edit = g->edit;
         if ((rc = decide_all(g, given, err)) != PAWL_OK || (rc = yes_look(g, &holds, err)) != PAWL_OK)
             break;
-        if (holds || (g->decided.behavior != PAWL_ASK && !g->asks) || (rc = person(g, err)) != PAWL_OK)
+        if (holds || (g->decided.behavior != PAWL_BEHAVIOR_ASK && !g->asks) || (rc = person(g, err)) != PAWL_OK)
             break;
         again = false;
         if (g->world.renew != NULL)
@@ -589,7 +589,7 @@ pawl_code gate_leave(tool_gate *g, bool failed, const pawl_value **result, pawl_
         if (one.result != NULL)
             *result = one.result;
         g->stops = g->stops || g->said.stops;
-        if (g->said.behavior == PAWL_DENY || g->said.stops)
+        if (g->said.behavior == PAWL_BEHAVIOR_DENY || g->said.stops)
             return refused(g, g->said.reason != NULL ? g->said.reason : "a hook denied what came of it");
     }
     return PAWL_OK;
@@ -661,9 +661,9 @@ static pawl_code no_is_told(moment_gate *g, const hook_entry *h, verdict *one)
 {
     const char *why = one->reason != NULL ? one->reason : "it says no";
 
-    if (hook_point_may_deny(g->point) || one->behavior != PAWL_DENY || one->stops)
+    if (hook_point_may_deny(g->point) || one->behavior != PAWL_BEHAVIOR_DENY || one->stops)
         return PAWL_OK;
-    *one = (verdict){ .behavior = PAWL_OPEN, .context = one->context, .message = hook_words(g->mem, "%s: %s", h->name, why) };
+    *one = (verdict){ .behavior = PAWL_BEHAVIOR_OPEN, .context = one->context, .message = hook_words(g->mem, "%s: %s", h->name, why) };
     return one->message != NULL ? PAWL_OK : PAWL_NOMEM;
 }
 
@@ -672,7 +672,7 @@ pawl_code gate_moment(moment_gate *g, pawl_err *err)
     pawl_code rc = PAWL_OK;
 
     g->said = (verdict){0};
-    for (size_t i = 0; i < g->hooks->count && rc == PAWL_OK && g->said.behavior != PAWL_DENY; i++) {
+    for (size_t i = 0; i < g->hooks->count && rc == PAWL_OK && g->said.behavior != PAWL_BEHAVIOR_DENY; i++) {
         const hook_entry *h = &g->hooks->items[i];
         const pawl_value *prompt;
         verdict one = {0};

@@ -71,7 +71,7 @@ static bool json_read(hook_output *r, const pawl_value *json)
 {
     const char *wrong = NULL;
 
-    r->said = (verdict){ .behavior = PAWL_OPEN };
+    r->said = (verdict){ .behavior = PAWL_BEHAVIOR_OPEN };
     if (hook_answer(r->mem, r->profile, r->point, json, &r->said, &wrong) != PAWL_OK)
         return false;
     if (wrong != NULL)
@@ -94,7 +94,7 @@ static bool text_read(hook_output *r, const char *text, size_t size)
     if (text == end)
         return true;
     if (*text != '{' && r->profile == HOOK_CLAUDE && (r->point == HOOK_PROMPT || r->point == HOOK_SESSION_START)) {
-        r->said = (verdict){ .behavior = PAWL_OPEN, .context = hook_text(r->mem, text, (size_t)(end - text), 0) };
+        r->said = (verdict){ .behavior = PAWL_BEHAVIOR_OPEN, .context = hook_text(r->mem, text, (size_t)(end - text), 0) };
         return r->said.context != NULL;
     }
     if (*text != '{')
@@ -133,13 +133,13 @@ static bool printed_read(hook_output *r, const char *name, const char *torn)
 /* It failed. False: no memory, for why is NULL. */
 static bool hook_failed(const hook_output *r, verdict *out, const char *why)
 {
-    *out = (verdict){ .behavior = r->profile == HOOK_CLAUDE ? PAWL_OPEN : PAWL_DENY, .open = r->profile == HOOK_CLAUDE, .reason = why };
+    *out = (verdict){ .behavior = r->profile == HOOK_CLAUDE ? PAWL_BEHAVIOR_OPEN : PAWL_BEHAVIOR_DENY, .open = r->profile == HOOK_CLAUDE, .reason = why };
     return why != NULL;
 }
 
 static bool hook_denied(verdict *out, const char *why)
 {
-    *out = (verdict){ .behavior = PAWL_DENY, .reason = why };
+    *out = (verdict){ .behavior = PAWL_BEHAVIOR_DENY, .reason = why };
     return why != NULL;
 }
 
@@ -182,7 +182,7 @@ static bool exited_2(const hook_output *r, verdict *out)
     if (!good)
         return false;
     if (r->profile == HOOK_STRICT || (hook_point_may_deny(r->point) && r->point != HOOK_POST && r->point != HOOK_POST_FAILURE)) {
-        if (why == NULL && heard && r->said.behavior == PAWL_DENY)
+        if (why == NULL && heard && r->said.behavior == PAWL_BEHAVIOR_DENY)
             why = r->said.reason;
         hook_denied(out, why != NULL ? why : "exit 2, and nothing on stderr");
         if (heard) {
@@ -192,7 +192,7 @@ static bool exited_2(const hook_output *r, verdict *out)
         }
         return true;
     }
-    *out = heard ? r->said : (verdict){ .behavior = PAWL_OPEN };
+    *out = heard ? r->said : (verdict){ .behavior = PAWL_BEHAVIOR_OPEN };
     if (why != NULL && !hook_point_may_deny(r->point))      /* too late to prevent anything: the person gets the text as a message */
         return (out->message = joined(r->mem, out->message, why)) != NULL;
     return why == NULL || (out->context = joined(r->mem, out->context, why)) != NULL;   /* the tool has run: the model is */
@@ -200,7 +200,7 @@ static bool exited_2(const hook_output *r, verdict *out)
 
 static bool decides(const verdict *v)
 {
-    return v->behavior != PAWL_OPEN || v->input != NULL || v->result != NULL;
+    return v->behavior != PAWL_BEHAVIOR_OPEN || v->input != NULL || v->result != NULL;
 }
 
 static bool command_read(hook_output *r, int64_t status, verdict *out)
@@ -288,7 +288,7 @@ static bool receipt_read(hook_output *r, verdict *out)
 pawl_code hook_verdict(arena *mem, hook_profile profile, const char *point, const pawl_value *receipt, verdict *out, pawl_err *err)
 {
     hook_output r = { .mem = mem, .profile = profile, .point = hook_point_named(point), .receipt = receipt };
-    verdict said = { .behavior = PAWL_OPEN };
+    verdict said = { .behavior = PAWL_BEHAVIOR_OPEN };
 
     if (r.point == HOOK_NOWHERE)
         return fail(err, PAWL_INVALID, "hook: no event \"%.60s\" here", point != NULL ? point : "");
@@ -304,7 +304,7 @@ pawl_code hook_verdict(arena *mem, hook_profile profile, const char *point, cons
 
 static int weight(const verdict *v)
 {
-    return v->stops ? 4 * PAWL_DENY : 2 * (int)v->behavior + v->defers;
+    return v->stops ? 4 * PAWL_BEHAVIOR_DENY : 2 * (int)v->behavior + v->defers;
 }
 
 pawl_code hook_merge(arena *mem, verdict *all, const verdict *one)
@@ -321,11 +321,11 @@ pawl_code hook_merge(arena *mem, verdict *all, const verdict *one)
         m.reason = wins ? all->reason : one->reason;
     m.stops = all->stops || one->stops;
     m.open = all->open || one->open;
-    m.behavior = m.stops ? PAWL_DENY : m.behavior;
+    m.behavior = m.stops ? PAWL_BEHAVIOR_DENY : m.behavior;
     m.input = one->input != NULL ? one->input : all->input;
     m.result = one->result != NULL ? one->result : all->result;
     m.go = one->go != NULL ? one->go : all->go;
-    if (m.behavior == PAWL_DENY) {
+    if (m.behavior == PAWL_BEHAVIOR_DENY) {
         m.input = m.result = m.go = m.prompt = m.options = NULL;
         m.defers = false;
         m.defer_name = NULL;

@@ -45,9 +45,9 @@ const char *hook_tool_here(const char *tool, size_t size);
 /* ---- hook.c: verdicts ------------------------------------------------------------------------------ */
 
 typedef struct verdict {
-    pawl_behavior behavior;         /* PAWL_OPEN: no opinion */
-    bool defers;                    /* wait for the signal `defer_name`: its value is the verdict; behavior is PAWL_ASK */
-    bool stops;                     /* ends the run or turn; behavior is PAWL_DENY */
+    pawl_behavior behavior;         /* PAWL_BEHAVIOR_OPEN: no opinion */
+    bool defers;                    /* wait for the signal `defer_name`: its value is the verdict; behavior is PAWL_BEHAVIOR_ASK */
+    bool stops;                     /* ends the run or turn; behavior is PAWL_BEHAVIOR_DENY */
     bool open;                      /* it failed and was let through: `reason` goes to the journal */
     const char *defer_name;
     const pawl_value *input;        /* the new input as a whole; NULL: none, here and below */

@@ -140,10 +140,10 @@ static bool members_take(claude_answer *a, const pawl_value *object, const hook_
 static bool decisions_take(claude_answer *a, verdict *said)
 {
     static const char *const tops[] = { "approve", "block" }, *const own[] = { "allow", "ask", "deny", "defer" };
-    static const pawl_behavior means[] = { PAWL_ALLOW, PAWL_ASK, PAWL_DENY, PAWL_ASK };
+    static const pawl_behavior means[] = { PAWL_BEHAVIOR_ALLOW, PAWL_BEHAVIOR_ASK, PAWL_BEHAVIOR_DENY, PAWL_BEHAVIOR_ASK };
     const pawl_value *top = a->top[M_DECISION], *mine = a->own[S_DECISION];
     const int t = word_index(top, tops, 2), o = word_index(mine, own, 4);
-    pawl_behavior first = PAWL_OPEN;
+    pawl_behavior first = PAWL_BEHAVIOR_OPEN;
 
     if ((top != NULL && t < 0) || (mine != NULL && o < 0)) {
         a->why = hook_words(a->mem, "its \"%s\" is \"%s\"", t < 0 && top != NULL ? "decision" : "permissionDecision",
@@ -155,7 +155,7 @@ static bool decisions_take(claude_answer *a, verdict *said)
         return false;
     }
     if (top != NULL)
-        first = t == 1 ? PAWL_DENY : a->point == HOOK_PRE ? PAWL_ALLOW : PAWL_OPEN;
+        first = t == 1 ? PAWL_BEHAVIOR_DENY : a->point == HOOK_PRE ? PAWL_BEHAVIOR_ALLOW : PAWL_BEHAVIOR_OPEN;
     if (mine != NULL)
         said->behavior = means[o];
     if (top != NULL && mine != NULL && a->profile == HOOK_STRICT && (first != said->behavior || o == 3)) {
@@ -164,7 +164,7 @@ static bool decisions_take(claude_answer *a, verdict *said)
     }
     if (first > said->behavior)
         said->behavior = first;
-    said->defers = o == 3 && said->behavior == PAWL_ASK;
+    said->defers = o == 3 && said->behavior == PAWL_BEHAVIOR_ASK;
     said->defer_name = said->defers ? "verdict" : NULL;
     return true;
 }
@@ -182,7 +182,7 @@ static bool event_fits(claude_answer *a)
 /* Once it is known to be right: the texts, and what goes with the decision. False: no memory. */
 static bool said_fill(claude_answer *a, verdict *said)
 {
-    const bool blocks = said->behavior == PAWL_DENY;
+    const bool blocks = said->behavior == PAWL_BEHAVIOR_DENY;
     const pawl_value *why = a->own[S_REASON] != NULL ? a->own[S_REASON] : a->top[M_REASON];
 
     if (a->top[M_DECISION] != NULL && a->top[M_REASON] != NULL && blocks)
@@ -200,17 +200,17 @@ static bool said_fill(claude_answer *a, verdict *said)
         both[strlen(more)] = '\n';
         memcpy(both + strlen(more) + (*more != '\0'), told, strlen(told) + 1);
         said->context = both;
-        said->behavior = PAWL_OPEN;
+        said->behavior = PAWL_BEHAVIOR_OPEN;
     }
     if (a->top[M_CONTINUE] != NULL && !pawl_value_bool(a->top[M_CONTINUE])) {
-        *said = (verdict){ .behavior = PAWL_DENY, .stops = true, .context = said->context, .message = said->message };
+        *said = (verdict){ .behavior = PAWL_BEHAVIOR_DENY, .stops = true, .context = said->context, .message = said->message };
         said->reason = a->top[M_STOP_REASON] != NULL ? said_text(a->mem, a->top[M_STOP_REASON]) : "it ends everything";
     }
-    if (said->behavior != PAWL_DENY) {
+    if (said->behavior != PAWL_BEHAVIOR_DENY) {
         said->result = a->own[S_RESULT];
         said->input = said->defers ? NULL : a->own[S_INPUT];
     }
-    if (said->behavior == PAWL_DENY && said->reason == NULL)
+    if (said->behavior == PAWL_BEHAVIOR_DENY && said->reason == NULL)
         said->reason = "it says no";
     return !a->mem->failed;
 }
@@ -218,7 +218,7 @@ static bool said_fill(claude_answer *a, verdict *said)
 pawl_code hook_answer(arena *mem, hook_profile profile, hook_point point, const pawl_value *json, verdict *out, const char **wrong)
 {
     claude_answer a = { .mem = mem, .profile = profile, .point = point };
-    verdict said = { .behavior = PAWL_OPEN };
+    verdict said = { .behavior = PAWL_BEHAVIOR_OPEN };
 
     *wrong = NULL;
     if (pawl_value_get(json, "verdict") != NULL) {
@@ -289,7 +289,7 @@ static const char *replace_take(arena *mem, hook_point point, const pawl_value *
 
 static const char *ask_take(const pawl_value *json, verdict *said)
 {
-    said->behavior = PAWL_ASK;
+    said->behavior = PAWL_BEHAVIOR_ASK;
     said->prompt = pawl_value_get(json, "prompt");
     said->options = pawl_value_get(json, "options");
     if (said->prompt == NULL)
@@ -304,7 +304,7 @@ static const char *defer_take(arena *mem, const pawl_value *json, verdict *said,
 
     if (name != NULL && (pawl_value_type(name) != PAWL_TYPE_STRING || pawl_value_size(name) == 0))
         return "its \"name\" is not a name";
-    said->behavior = PAWL_ASK;
+    said->behavior = PAWL_BEHAVIOR_ASK;
     said->defers = true;
     said->defer_name = name != NULL ? said_text(mem, name) : "verdict";
     *good = said->defer_name != NULL;
@@ -316,7 +316,7 @@ pawl_code hook_own_verdict(arena *mem, hook_point point, const pawl_value *json,
     static const char *const words[VERDICT_WORDS] = { "proceed", "modify", "replace", "deny", "ask", "defer" };
     const pawl_value *reason = pawl_value_get(json, "reason");
     const int word = word_index(pawl_value_get(json, "verdict"), words, VERDICT_WORDS);
-    verdict said = { .behavior = PAWL_OPEN };
+    verdict said = { .behavior = PAWL_BEHAVIOR_OPEN };
     bool good = true;
 
     *wrong = NULL;
@@ -329,7 +329,7 @@ pawl_code hook_own_verdict(arena *mem, hook_point point, const pawl_value *json,
     case V_MODIFY: *wrong = modify_take(mem, point, json, &said, &good); break;
     case V_REPLACE: *wrong = replace_take(mem, point, json, &said, &good); break;
     case V_DENY:
-        said.behavior = PAWL_DENY;
+        said.behavior = PAWL_BEHAVIOR_DENY;
         said.reason = said.reason != NULL ? said.reason : "it says no";
         break;
     case V_ASK: *wrong = ask_take(json, &said); break;

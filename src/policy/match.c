@@ -156,7 +156,7 @@ void call_read(policy_call *c, const pawl_policy *p, const pawl_request *q)
     c->edits = tool_edits(c->tool);
     c->sh.nparts = 0;
     c->sh.unseen = false;
-    if (c->reads || c->edits || q->cls == PAWL_READ || q->cls == PAWL_EDIT)
+    if (c->reads || c->edits || q->cls == PAWL_PERMISSION_READ || q->cls == PAWL_PERMISSION_EDIT)
         read_path(c);
     read_url(c);
     c->vague = c->unsure != NULL;
@@ -172,10 +172,10 @@ bool rule_for(const policy_rule *r, const policy_call *c)
     case SCOPE_NAME:
         return r->bash == c->command && (r->bash || strcmp(r->tool, t) == 0);
     case SCOPE_EDITS:
-        return c->edits || (!c->command && c->q->cls == PAWL_EDIT);
+        return c->edits || (!c->command && c->q->cls == PAWL_PERMISSION_EDIT);
     case SCOPE_READS:           /* what may not be read may not be edited either: an edit shows what was there, or takes it away */
-        return c->reads || (!c->command && c->q->cls == PAWL_READ && c->has_path) ||
-               (r->on_edits && (c->edits || (!c->command && c->q->cls == PAWL_EDIT)));
+        return c->reads || (!c->command && c->q->cls == PAWL_PERMISSION_READ && c->has_path) ||
+               (r->on_edits && (c->edits || (!c->command && c->q->cls == PAWL_PERMISSION_EDIT)));
     case SCOPE_AGENT:
         return strcmp(t, "Agent") == 0 || strcmp(t, "Task") == 0;
     case SCOPE_SERVER:

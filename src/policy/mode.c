@@ -11,11 +11,14 @@ static const char *const permission_names[CLASSES] = { "", "read", "edit", "exec
 
 static const unsigned char mode_table[MODES][CLASSES] = {
     /*                       none         read         edit         exec         net          other      */
-    [PAWL_MODE_NONE]    = { PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN  },
-    [PAWL_PLAN]         = { PAWL_DENY,   PAWL_ALLOW,  PAWL_DENY,   PAWL_DENY,   PAWL_DENY,   PAWL_DENY  },
-    [PAWL_DEFAULT]      = { PAWL_OPEN,   PAWL_ALLOW,  PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN  },
-    [PAWL_ACCEPT_EDITS] = { PAWL_OPEN,   PAWL_ALLOW,  INSIDE,      PAWL_OPEN,   PAWL_OPEN,   PAWL_OPEN  },
-    [PAWL_BYPASS]       = { PAWL_ALLOW,  PAWL_ALLOW,  PAWL_ALLOW,  PAWL_ALLOW,  PAWL_ALLOW,  PAWL_ALLOW },
+    [PAWL_MODE_NONE]    = { PAWL_BEHAVIOR_OPEN,   PAWL_BEHAVIOR_OPEN,   PAWL_BEHAVIOR_OPEN,   PAWL_BEHAVIOR_OPEN,   PAWL_BEHAVIOR_OPEN,   PAWL_BEHAVIOR_OPEN  },
+    [PAWL_MODE_PLAN]         = { PAWL_BEHAVIOR_DENY,   PAWL_BEHAVIOR_ALLOW,  PAWL_BEHAVIOR_DENY,   PAWL_BEHAVIOR_DENY,   PAWL_BEHAVIOR_DENY,
+        PAWL_BEHAVIOR_DENY  },
+    [PAWL_MODE_DEFAULT]      = { PAWL_BEHAVIOR_OPEN,   PAWL_BEHAVIOR_ALLOW,  PAWL_BEHAVIOR_OPEN,   PAWL_BEHAVIOR_OPEN,   PAWL_BEHAVIOR_OPEN,
+        PAWL_BEHAVIOR_OPEN  },
+    [PAWL_MODE_ACCEPT_EDITS] = { PAWL_BEHAVIOR_OPEN,   PAWL_BEHAVIOR_ALLOW,  INSIDE,      PAWL_BEHAVIOR_OPEN,   PAWL_BEHAVIOR_OPEN,   PAWL_BEHAVIOR_OPEN  },
+    [PAWL_MODE_BYPASS]       = { PAWL_BEHAVIOR_ALLOW,  PAWL_BEHAVIOR_ALLOW,  PAWL_BEHAVIOR_ALLOW,  PAWL_BEHAVIOR_ALLOW,  PAWL_BEHAVIOR_ALLOW,
+        PAWL_BEHAVIOR_ALLOW },
 };
 
 const char *pawl_mode_name(pawl_mode m)
@@ -25,7 +28,7 @@ const char *pawl_mode_name(pawl_mode m)
 
 pawl_mode pawl_mode_named(const char *name)
 {
-    for (unsigned m = PAWL_PLAN; name != NULL && m < MODES; m++)
+    for (unsigned m = PAWL_MODE_PLAN; name != NULL && m < MODES; m++)
         if (strcmp(name, mode_names[m]) == 0)
             return (pawl_mode)m;
     return PAWL_MODE_NONE;
@@ -52,14 +55,14 @@ const char *pawl_ground_name(pawl_ground g)
 
 bool pawl_mode_permits(pawl_mode now, pawl_mode required)
 {
-    return now >= PAWL_PLAN && now <= PAWL_BYPASS && required >= PAWL_PLAN && required <= now;
+    return now >= PAWL_MODE_PLAN && now <= PAWL_MODE_BYPASS && required >= PAWL_MODE_PLAN && required <= now;
 }
 
 pawl_behavior pawl_mode_says(pawl_mode m, pawl_permission cls, bool inside)
 {
-    unsigned cell = (unsigned)m < MODES ? mode_table[m][(unsigned)cls < CLASSES ? cls : 0] : PAWL_OPEN;
+    unsigned cell = (unsigned)m < MODES ? mode_table[m][(unsigned)cls < CLASSES ? cls : 0] : PAWL_BEHAVIOR_OPEN;
 
     if (cell == INSIDE)
-        return inside ? PAWL_ALLOW : PAWL_OPEN;
+        return inside ? PAWL_BEHAVIOR_ALLOW : PAWL_BEHAVIOR_OPEN;
     return (pawl_behavior)cell;
 }

@@ -138,7 +138,8 @@ static bool read_rule(pawl_policy *p, const pawl_value *v, pawl_behavior b, pawl
 
 static bool read_rules(pawl_policy *p, const pawl_value *v, pawl_err *err)
 {
-    static const struct { const char *key; pawl_behavior b; } kinds[] = { { "deny", PAWL_DENY }, { "ask", PAWL_ASK }, { "allow", PAWL_ALLOW } };
+    static const struct { const char *key; pawl_behavior b; } kinds[] = { { "deny", PAWL_BEHAVIOR_DENY }, { "ask", PAWL_BEHAVIOR_ASK }, { "allow",
+        PAWL_BEHAVIOR_ALLOW } };
     size_t n = 0;
 
     for (size_t k = 0; k < 3; k++) {
@@ -236,7 +237,7 @@ size_t pawl_policy_count(const pawl_policy *p) { return p != NULL ? p->count : 0
 
 pawl_rule_info pawl_policy_rule(const pawl_policy *p, size_t index)
 {
-    static const pawl_rule_info none = { PAWL_OPEN, "", "", 0 };
+    static const pawl_rule_info none = { PAWL_BEHAVIOR_OPEN, "", "", 0 };
 
     return p != NULL && index < p->count ? p->rules[index].info : none;
 }

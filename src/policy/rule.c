@@ -216,7 +216,7 @@ static bool compile_param(policy_rule *r, arena *mem, pawl_err *err)
 
     if (colon == NULL || colon == r->text)
         return rule_refuse(err, r, "what is in ( ) of this tool is a parameter: Tool(name:value)");
-    if (r->info.behavior == PAWL_ALLOW)
+    if (r->info.behavior == PAWL_BEHAVIOR_ALLOW)
         return rule_refuse(err, r, "a parameter may be denied or asked, not allowed; allow the tool by its name");
     if ((r->param = arena_strdup(mem, r->text, (size_t)(colon - r->text))) == NULL) {
         fail(err, PAWL_NOMEM, "no memory for a rule");
@@ -264,7 +264,7 @@ static bool compile_scope(policy_rule *r, pawl_err *err)
         return true;
     }
     if (strchr(t, '*') != NULL) {
-        if (r->info.behavior == PAWL_ALLOW)
+        if (r->info.behavior == PAWL_BEHAVIOR_ALLOW)
             return rule_refuse(err, r, "a tool's name with * is for rules that deny or ask; mcp__server__* may be allowed");
         r->scope = SCOPE_GLOB;
         return true;
@@ -362,7 +362,7 @@ bool rule_compile(policy_rule *r, const pawl_policy *p, arena *mem, pawl_err *er
         r->bash = strcmp(r->tool, "Bash") == 0;
         r->on_reads = paths && r->scope == SCOPE_READS;
         r->on_edits = paths && (r->scope == SCOPE_EDITS || (r->scope == SCOPE_NAME && strcmp(r->tool, "Write") == 0) ||
-                                (r->on_reads && r->spec == SPEC_PATH && r->info.behavior == PAWL_DENY));
+                                (r->on_reads && r->spec == SPEC_PATH && r->info.behavior == PAWL_BEHAVIOR_DENY));
     }
     return good;
 }

@@ -7,7 +7,7 @@
 
 enum { APART_BYTES = 320 };
 
-static const pawl_mode mode_order[] = { PAWL_DEFAULT, PAWL_ACCEPT_EDITS, PAWL_PLAN, PAWL_BYPASS };   /* modes in which a run may start */
+static const pawl_mode mode_order[] = { PAWL_MODE_DEFAULT, PAWL_MODE_ACCEPT_EDITS, PAWL_MODE_PLAN, PAWL_MODE_BYPASS };   /* modes in which a run may start */
 
 static bool failed(proving *p, pawl_code rc)
 {
@@ -465,7 +465,7 @@ static const pawl_value *summary(proving *p, const pawl_machine *m, const prove_
                                    "up with it";
     const pawl_value *none = value_pack(p->mem, NULL, "[]"), *modes = none, *except = none, *v;
 
-    for (unsigned i = PAWL_PLAN; i <= PAWL_BYPASS; i++)
+    for (unsigned i = PAWL_MODE_PLAN; i <= PAWL_MODE_BYPASS; i++)
         if ((p->modes >> i & 1) != 0)
             modes = value_push(p->mem, modes, value_pack(p->mem, NULL, "s", pawl_mode_name((pawl_mode)i)));
     for (size_t i = 0; i < p->q->nexcept; i++)
@@ -519,7 +519,7 @@ static const file_node *node_at(const agent_file *a, const char *path)
 pawl_code file_prove(const agent_file *a, const pawl_machine *m, const prove_ask *q, arena *mem, prove_result *out, pawl_err *err)
 {
     proving p = { .q = q, .rules = { .mem = mem, .q = q }, .mem = mem, .err = err, .limit = q->states_max != 0 ? q->states_max : PROVE_STATES_MAX,
-                  .modes = q->modes != 0 ? q->modes : 1u << PAWL_PLAN | 1u << PAWL_DEFAULT | 1u << PAWL_ACCEPT_EDITS };
+                  .modes = q->modes != 0 ? q->modes : 1u << PAWL_MODE_PLAN | 1u << PAWL_MODE_DEFAULT | 1u << PAWL_MODE_ACCEPT_EDITS };
 
     *out = (prove_result){0};
     for (size_t i = 0; i < q->nexcept; i++)

@@ -16,7 +16,7 @@ enum {
 typedef enum prove_verdict { PROVE_UNDECIDED = 0, PROVE_PROVED = 1, PROVE_BROKEN = 2 } prove_verdict;
 
 typedef struct prove_ask {
-    unsigned modes;                 /* modes that the run may have, 1u << PAWL_PLAN and so on; 0: all except bypassPermissions */
+    unsigned modes;                 /* modes that the run may have, 1u << PAWL_MODE_PLAN and so on; 0: all except bypassPermissions */
     const char *const *except;      /* nodes that may act without approval: "write", in a subgraph "sub/write" */
     size_t nexcept;
     const pawl_value *policy;       /* as in "@policy"; NULL: no rules */

@@ -390,10 +390,12 @@ enum { HOOKED = 8 };                /* behavior, and 4 more where the call was c
 
 typedef struct outcome { const char *name; pawl_behavior says; bool changes, fails; } outcome;
 static const outcome outcomes[] = {
-    { "proceeds", PAWL_OPEN, false, false }, { "allows it", PAWL_ALLOW, false, false }, { "asks", PAWL_ASK, false, false },
-    { "denies it", PAWL_DENY, false, false }, { "rewrites it", PAWL_OPEN, true, false }, { "rewrites it and allows it", PAWL_ALLOW, true, false },
-    { "rewrites it and asks", PAWL_ASK, true, false }, { "times out", PAWL_OPEN, false, true }, { "crashes", PAWL_OPEN, false, true },
-    { "answers garbage", PAWL_OPEN, false, true },
+    { "proceeds", PAWL_BEHAVIOR_OPEN, false, false }, { "allows it", PAWL_BEHAVIOR_ALLOW, false, false }, { "asks", PAWL_BEHAVIOR_ASK, false, false },
+    { "denies it", PAWL_BEHAVIOR_DENY, false, false }, { "rewrites it", PAWL_BEHAVIOR_OPEN, true, false }, { "rewrites it and allows it",
+        PAWL_BEHAVIOR_ALLOW, true, false },
+    { "rewrites it and asks", PAWL_BEHAVIOR_ASK, true, false }, { "times out", PAWL_BEHAVIOR_OPEN, false, true }, { "crashes", PAWL_BEHAVIOR_OPEN,
+        false, true },
+    { "answers garbage", PAWL_BEHAVIOR_OPEN, false, true },
 };
 
 /* Whether it is asked: 0 no, 1 perhaps, 2 yes. */
@@ -424,8 +426,8 @@ static pawl_code hook_due(judging *j, const hook_entry *h, hook_point point, int
 
         q.args = all[i].args;
         pawl_decide_first(all[i].policy, &q, &d);
-        fits = fits || d.behavior == PAWL_DENY;
-        misses = misses || d.behavior != PAWL_DENY;
+        fits = fits || d.behavior == PAWL_BEHAVIOR_DENY;
+        misses = misses || d.behavior != PAWL_BEHAVIOR_DENY;
         pawl_policy_free(all[i].policy);
     }
     *due = fits && misses ? 1 : fits ? 2 : 0;
@@ -438,15 +440,15 @@ static void hook_adds(judging *j, const hook_entry *h, const hooked *before, hoo
         for (size_t k = 0; before[i].is && k < sizeof outcomes / sizeof *outcomes; k++) {
             const outcome *o = &outcomes[k];
             const bool opened = o->fails && h->profile == HOOK_CLAUDE, sets = o->changes && j->tool != NULL;
-            pawl_behavior says = o->fails && !opened ? PAWL_DENY : o->says, was = (pawl_behavior)(i & 3);
+            pawl_behavior says = o->fails && !opened ? PAWL_BEHAVIOR_DENY : o->says, was = (pawl_behavior)(i & 3);
             size_t to = (size_t)(says > was ? says : was) | (i & 4) | (sets ? 4u : 0u);
 
-            if (j->r->q->hooks_ask && !o->fails && o->says != PAWL_ASK && o->says != PAWL_DENY)
+            if (j->r->q->hooks_ask && !o->fails && o->says != PAWL_BEHAVIOR_ASK && o->says != PAWL_BEHAVIOR_DENY)
                 continue;
             if (after[to].is)
                 continue;
             after[to] = (hooked){ true, before[i].how };
-            if (says > PAWL_OPEN || opened || sets)
+            if (says > PAWL_BEHAVIOR_OPEN || opened || sets)
                 after[to].how = (trace){ .hook = h->name, .outcome = o->name, .opened = opened };
         }
     }
@@ -457,7 +459,7 @@ static pawl_code hooks_say(judging *j, hooked all[HOOKED])
     pawl_code rc = PAWL_OK;
 
     memset(all, 0, HOOKED * sizeof *all);
-    all[PAWL_OPEN].is = true;
+    all[PAWL_BEHAVIOR_OPEN].is = true;
     for (size_t i = 0; i < j->r->hooks.count && rc == PAWL_OK; i++) {
         hooked after[HOOKED] = { { false, { 0 } } };
         int due;
@@ -493,11 +495,11 @@ static void decision_takes(judging *j, const call_view *v, const pawl_decision *
 {
     node_judgement *out = j->out;
 
-    out->denies = out->denies || d->behavior == PAWL_DENY;
-    if (d->behavior == PAWL_ASK && !out->asks)
+    out->denies = out->denies || d->behavior == PAWL_BEHAVIOR_DENY;
+    if (d->behavior == PAWL_BEHAVIOR_ASK && !out->asks)
         out->asked = h->how;
-    out->asks = out->asks || d->behavior == PAWL_ASK;
-    if (d->behavior == PAWL_DENY || d->behavior == PAWL_ASK || out->passes)
+    out->asks = out->asks || d->behavior == PAWL_BEHAVIOR_ASK;
+    if (d->behavior == PAWL_BEHAVIOR_DENY || d->behavior == PAWL_BEHAVIOR_ASK || out->passes)
         return;
     out->passes = true;
     out->how = h->how;
@@ -537,7 +539,7 @@ static bool edit_slips(judging *j)
     for (size_t i = 0; i < j->nforeign; i++) {
         q.args = j->foreign[i].args;
         gate_decided(j->foreign[i].policy, &q, j->name, false, &d);
-        if (d.behavior != PAWL_DENY)
+        if (d.behavior != PAWL_BEHAVIOR_DENY)
             return true;
     }
     return false;
@@ -567,7 +569,7 @@ pawl_code call_judge(rules *r, const file_node *n, pawl_mode mode, node_judgemen
     if (rc == PAWL_OK)
         rc = hooks_route(&j);
     for (size_t i = 0; rc == PAWL_OK && i < HOOKED; i++)
-        if (all[i].is && (i & 3) == PAWL_DENY)
+        if (all[i].is && (i & 3) == PAWL_BEHAVIOR_DENY)
             out->denies = true;
         else if (all[i].is)
             views_decide(&j, i & 3, &all[i], (i & 4) != 0);

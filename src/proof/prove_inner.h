@@ -73,7 +73,7 @@ typedef struct graph_search_result {              /* a graph, searched in one mo
     uint32_t *parents, *depths;
     size_t parents_cap, depths_cap;
 } graph_search_result;
-enum { PROVE_MODES = PAWL_BYPASS + 1 };
+enum { PROVE_MODES = PAWL_MODE_BYPASS + 1 };
 struct seen_graph {
     const agent_file *a;
     const pawl_graph *g;

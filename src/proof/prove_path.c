@@ -43,9 +43,9 @@ const char *path_why(arena *mem, const seen_graph *g, size_t node, pawl_mode mod
         return seen->v.slip;
     if (how->opened)
         return words(mem, "the hook %s %s, and its profile lets that through", how->hook, how->outcome);
-    if (how->ground == PAWL_BY_ALLOW_RULE && how->text != NULL)
+    if (how->ground == PAWL_GROUND_ALLOW_RULE && how->text != NULL)
         return words(mem, "its text is not known, and with \"%s\" the rule %s allows it", how->text, how->rule);
-    if (how->ground == PAWL_BY_ALLOW_RULE)
+    if (how->ground == PAWL_GROUND_ALLOW_RULE)
         return words(mem, "the rule %s allows it", how->rule != NULL ? how->rule : "?");
     if (how->hook != NULL)
         return words(mem, "the hook %s %s", how->hook, how->outcome);

@@ -373,15 +373,15 @@ static const pawl_value *rewriting(replay *r, const origin *o, const char *says)
 static pawl_code answer_hook(replay *r, const origin *o, const pawl_command *c, bool edited)
 {
     static const struct { const char *outcome; pawl_outcome how; const char *value; } rows[] = {
-        { "allows it", PAWL_DONE,
+        { "allows it", PAWL_OUTCOME_DONE,
           "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
           "\\\"permissionDecision\\\":\\\"allow\\\"}}\"}" },
-        { "asks", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
+        { "asks", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
                              "\\\"permissionDecision\\\":\\\"ask\\\"}}\"}" },
-        { "denies it", PAWL_DONE, "{\"verdict\":\"deny\"}" },
+        { "denies it", PAWL_OUTCOME_DONE, "{\"verdict\":\"deny\"}" },
         { "times out", PAWL_TIMED_OUT, "{\"code\":\"timeout\",\"text\":\"it took too long\"}" },
-        { "crashes", PAWL_DONE, "{\"signal\":11,\"status\":139,\"stderr\":\"\",\"stdout\":\"\"}" },
-        { "answers garbage", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"permissionDecision\"}" },
+        { "crashes", PAWL_OUTCOME_DONE, "{\"signal\":11,\"status\":139,\"stderr\":\"\",\"stdout\":\"\"}" },
+        { "answers garbage", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"permissionDecision\"}" },
     };
     const char *name = replay_text(pawl_value_get(c->args, "hook"), "name"), *outcome = replay_text(o->step, "outcome");
     const bool here = strcmp(name, replay_text(o->step, "hook")) == 0;
@@ -408,7 +408,7 @@ static pawl_code answer_call(replay *r, const origin *o, const pawl_command *c)
     const file_node *n = o->n;
 
     if (strcmp(replay_text(o->step, "way"), "error") == 0)
-        return feed(r, (pawl_event){ .kind = PAWL_EV_RECEIPT, .id = c->id, .outcome = PAWL_ERROR,
+        return feed(r, (pawl_event){ .kind = PAWL_EV_RECEIPT, .id = c->id, .outcome = PAWL_OUTCOME_ERROR,
                                      .value = "{\"code\":\"effect\",\"text\":\"it failed\"}" });
     if (n->kind == KIND_RUN || n->kind == KIND_SHELL)
         return feed(r, (pawl_event){ .kind = PAWL_EV_RECEIPT, .id = c->id, .value = "{\"status\":0,\"stderr\":\"\",\"stdout\":\"1\\n\"}" });
@@ -427,7 +427,7 @@ static pawl_code one_command(replay *r, const pawl_command *given)
 
     if (c.id == NULL || !origin_of(r, c.id, &o))
         return fail(r->err, PAWL_INVALID, "the replay does not know %.100s", given->id);
-    if (c.kind == PAWL_SLEEP) {
+    if (c.kind == PAWL_COMMAND_SLEEP) {
         r->now = c.due_ms > r->now ? c.due_ms : r->now;
         return feed(r, (pawl_event){ .kind = PAWL_EV_TIMER, .id = c.id });
     }
@@ -549,7 +549,7 @@ static pawl_code begin(replay *r, const pawl_value *policy)
     r->look = pawl_step_new(&r->mem->alloc);
     if (r->s == NULL || r->look == NULL || input == NULL)
         return fail(r->err, PAWL_NOMEM, "no memory for the replay");
-    if (pawl_state_new(r->m, &info, PAWL_NO_JOURNAL, &r->mem->alloc, &r->st, r->err) != PAWL_OK)
+    if (pawl_state_new(r->m, &info, PAWL_STATE_NO_JOURNAL, &r->mem->alloc, &r->st, r->err) != PAWL_OK)
         return r->err->code;
     r->now = 1000;
     r->ready = 1;

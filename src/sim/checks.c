@@ -192,7 +192,7 @@ static void attempts_check(world *w, const sim_run *y, const sim_command *d, con
 {
     uint32_t most = limits->retry.max_attempts > 0 ? limits->retry.max_attempts : 1;
 
-    if (limits->retry.max_attempts > 0 || limits->cls == PAWL_ONCE)
+    if (limits->retry.max_attempts > 0 || limits->cls == PAWL_CLASS_ONCE)
         sim_holds(w, PROMISE_E7_ATTEMPTS, job->attempt <= d->cleared + most, y, d->id, "%s: attempt %u is made, %u are allowed", d->id,
                   (unsigned)(job->attempt - d->cleared), (unsigned)most);
 }
@@ -210,7 +210,7 @@ static void backoff_check(world *w, const sim_run *y, const sim_command *d, cons
 /* Attempts of other commands are not counted before dispatch, so a crash may repeat their numbers (E13). */
 static bool is_counted(const pawl_limits *limits)
 {
-    return limits->cls == PAWL_ONCE || limits->cls == PAWL_COMPENSABLE || limits->retry.max_attempts > 1;
+    return limits->cls == PAWL_CLASS_ONCE || limits->cls == PAWL_CLASS_COMPENSABLE || limits->retry.max_attempts > 1;
 }
 
 void attempt_number_check(world *w, const sim_run *y, sim_command *d, const pawl_job *job, const pawl_limits *limits)

@@ -111,11 +111,11 @@ static void end_check(world *w, sim_run *y)
         return;
     }
     w->report->marred += y->marred;
-    for (const sim_command *d = y->commands; d != NULL && pawl_status_terminal(is) && is != PAWL_COMPLETED; d = d->next)
+    for (const sim_command *d = y->commands; d != NULL && pawl_status_terminal(is) && is != PAWL_STATUS_COMPLETED; d = d->next)
         if (d->durable && d->done && d->has_inverse)
             sim_holds(w, PROMISE_E5_UNDONE, d->undone, y, d->id, "%s: it was done, the run ends %s, and it was not undone", d->id,
                       pawl_status_name(is));
-    if (w->setup->loose || y->child || any_marred(w, y) || (y->cancel && is == PAWL_CANCELED_RUN))
+    if (w->setup->loose || y->child || any_marred(w, y) || (y->cancel && is == PAWL_STATUS_CANCELED))
         return;
     if (sim_holds(w, PROMISE_G2, is == (pawl_status)y->status, y, NULL, "%s: it ends %s, undisturbed it ends %s", y->id, pawl_status_name(is),
                   pawl_status_name((pawl_status)y->status)))

@@ -239,13 +239,13 @@ static bool plan_denies(const agents *a, const pawl_job *job)
 {
     const char *name = text_of(job->args, "tool");
 
-    if (pawl_mode_named(job->mode) != PAWL_PLAN)
+    if (pawl_mode_named(job->mode) != PAWL_MODE_PLAN)
         return false;
     for (unsigned i = 0; i < a->nknown; i++) {
         const pawl_agent_tool *tool = agent_tool(a->known[i], name);
 
         if (tool != NULL)
-            return tool->cls != PAWL_READ && strcmp(tool->rule != NULL ? tool->rule : "", "Bash") != 0;
+            return tool->cls != PAWL_PERMISSION_READ && strcmp(tool->rule != NULL ? tool->rule : "", "Bash") != 0;
     }
     return false;
 }

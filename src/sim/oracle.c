@@ -72,15 +72,15 @@ static void receipt_see(world *w, sim_run *y, sim_command *d, const item *it)
         return;
     }
     d->receipts++;
-    d->done = it->kind == ITEM_ANSWER ? pawl_value_get(it->value, "done") != NULL : it->outcome == PAWL_DONE;
+    d->done = it->kind == ITEM_ANSWER ? pawl_value_get(it->value, "done") != NULL : it->outcome == PAWL_OUTCOME_DONE;
     sim_holds(w, PROMISE_E6, d->receipts == 1, y, d->id, "%s: a second receipt is stored", d->id);
     sim_holds(w, PROMISE_E6, d->durable, y, d->id, "%s: a receipt is stored for what was never asked", d->id);
     if (d->own) {
         sleep_check(w, y, d, it);
         return;
     }
-    sim_holds(w, PROMISE_E6, it->outcome != PAWL_DONE || d->performed > 0, y, d->id, "%s: it is stored as done, and nobody has performed it", d->id);
-    if (it->outcome != PAWL_DONE && !d->failed && !state_canceling(y->st))
+    sim_holds(w, PROMISE_E6, it->outcome != PAWL_OUTCOME_DONE || d->performed > 0, y, d->id, "%s: it is stored as done, and nobody has performed it", d->id);
+    if (it->outcome != PAWL_OUTCOME_DONE && !d->failed && !state_canceling(y->st))
         y->marred = true;
 }
 

@@ -49,7 +49,7 @@ static void attempt_check(world *w, const worker *k, sim_run *y, const sim_comma
     const outbox_entry *entry = job->ctx;
     uint64_t fence = fence_now(w, y);
 
-    if (entry_limits(entry)->cls != PAWL_PURE || w->durability == PAWL_DURABLE_SYNC)      /* G9 */
+    if (entry_limits(entry)->cls != PAWL_CLASS_PURE || w->durability == PAWL_DURABLE_SYNC)      /* G9 */
         sim_holds(w, PROMISE_E1, d->durable, y, d->id, "%s: it is performed, and what asks for it is not durable", d->id);
     sim_holds(w, PROMISE_E4, d->receipts == 0 || job->fence != fence, y, d->id, "%s: it is performed by who holds the run, and its receipt is stored",
               d->id);
@@ -61,7 +61,7 @@ static void attempt_check(world *w, const worker *k, sim_run *y, const sim_comma
     if (d->replied_to != NULL)
         sim_holds(w, PROMISE_E4_KEPT, d->replied_to != k || d->replied_life != k->life, y, d->id, "%s: it is performed by a worker that has its reply",
                   d->id);
-    if (!w->lost_writes && entry_limits(entry)->cls == PAWL_ONCE)
+    if (!w->lost_writes && entry_limits(entry)->cls == PAWL_CLASS_ONCE)
         sim_holds(w, PROMISE_E5_ONCE, d->performed == 0, y, d->id, "%s: it is of class once, and performed twice", d->id);
 }
 
@@ -228,7 +228,7 @@ bool late_reply_send(world *w)
         late_reply l = w->late[i];
         char id[32] = "";
         buf name = { .data = id, .cap = sizeof id - 1 };
-        pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_RECEIPT, .name = l.of->id, .outcome = PAWL_DONE,
+        pawl_delivery d = { .id = id, .kind = PAWL_DELIVER_RECEIPT, .name = l.of->id, .outcome = PAWL_OUTCOME_DONE,
                             .value = { l.of->reply, l.of->reply_size } };
         pawl_err err = { PAWL_OK, "" };
 
@@ -291,13 +291,13 @@ static pawl_code act(world *w, worker *k, sim_run *y, sim_command *d, const pawl
         w->report->slow++;
         w->now += 1 + (int64_t)sim_below(w, (uint64_t)w->t.slow_ms);
     }
-    if (more && entry_limits(entry)->cls != PAWL_ONCE && sim_happens(w, w->t.lose)) {
+    if (more && entry_limits(entry)->cls != PAWL_CLASS_ONCE && sim_happens(w, w->t.lose)) {
         w->report->lost++;
         backoff_begin(w, k, d, job, entry_limits(entry));
         trace_line(w, k, "%s: its answer is lost", d->id);
         return pawl_reply_fail(reply, PAWL_TRANSIENT, "the line went dead");
     }
-    if (rc >= 0 && !is_limited(entry_limits(entry)) && entry_limits(entry)->cls != PAWL_PURE) {      /* a pure command may not be durable yet (G9) */
+    if (rc >= 0 && !is_limited(entry_limits(entry)) && entry_limits(entry)->cls != PAWL_CLASS_PURE) {      /* a pure command may not be durable yet (G9) */
         d->replied_to = k;
         d->replied_life = k->life;
     }

@@ -115,7 +115,7 @@ static pawl_mode mode_in(pawl_state *st, pawl_mode most)
 {
     const pawl_mode own = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@mode"))),
         told = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@rights")));
-    pawl_mode m = own != PAWL_MODE_NONE ? own : PAWL_DEFAULT;
+    pawl_mode m = own != PAWL_MODE_NONE ? own : PAWL_MODE_DEFAULT;
 
     m = most != PAWL_MODE_NONE && most < m ? most : m;
     return told != PAWL_MODE_NONE && told < m ? told : m;
@@ -130,7 +130,8 @@ static bool call_allowed(agents *a, pawl_state *st, const pawl_agent_tool *tool,
     const pawl_mode most = pawl_mode_named(text_of(pawl_state_get(st, "@agent"), "most"));
     const bool hooks = pawl_value_size(pawl_value_get(rules, "hooks")) > 0;
     pawl_request q = { .tool = tool->rule, .args = pawl_value_get(args, "input"), .cls = tool->cls, .mode = mode_in(st, most),
-                       .read_only = tool->cls == PAWL_READ || (tool->cls == PAWL_EXEC && is(tool->rule, "Bash")), .time_ms = pawl_state_time_ms(st) };
+                       .read_only = tool->cls == PAWL_PERMISSION_READ || (tool->cls == PAWL_PERMISSION_EXEC && is(tool->rule, "Bash")),
+                           .time_ms = pawl_state_time_ms(st) };
     const char *id = text_of(args, "call");
     pawl_decision d;
     bool yes;
@@ -140,11 +141,11 @@ static bool call_allowed(agents *a, pawl_state *st, const pawl_agent_tool *tool,
     yes = digest != NULL && (mark_is(&a->yes, mark_of("yes", "", digest)) || mark_is(&a->yes, mark_of("edit", id, NULL)));
     if (why == NULL)
         return wrong(err, "tool \"%s\" is used by \"%s\", and nothing let it in", tool->name, id);
-    if (d.behavior == PAWL_DENY)
+    if (d.behavior == PAWL_BEHAVIOR_DENY)
         return wrong(err, "tool \"%s\" is used by \"%s\", and that is denied: %.160s", tool->name, id, d.reason);
     if (digest != NULL && !yes)
         return wrong(err, "tool \"%s\" is used by \"%s\" with a yes that nobody gave", tool->name, id);
-    if (d.behavior == PAWL_ASK && digest == NULL && !hooks)
+    if (d.behavior == PAWL_BEHAVIOR_ASK && digest == NULL && !hooks)
         return wrong(err, "tool \"%s\" is used by \"%s\" without a person's yes: %.160s", tool->name, id, d.reason);
     return true;
 }

@@ -182,13 +182,13 @@ sim_command *command_local(world *w, sim_run *y, const char *id)
 
 void handler_give(world *w, worker *k, const char *name)
 {
-    pawl_class cls = PAWL_AT_LEAST_ONCE;
+    pawl_class cls = PAWL_CLASS_AT_LEAST_ONCE;
     bool declared = pawl_machine_effect(w->m, name, &cls);
 
     for (unsigned i = 0; i < w->nmore && !declared; i++)
         declared = pawl_machine_effect(w->more[i], name, &cls);
     if (!declared)
-        cls = PAWL_AT_LEAST_ONCE;
+        cls = PAWL_CLASS_AT_LEAST_ONCE;
     if (pawl_engine_effect(k->e, name, w->handler, k, cls, &w->err) != PAWL_OK)
         sim_nomem(w);
 }

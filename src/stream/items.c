@@ -259,7 +259,7 @@ static open_item *command_find(const projection *p, const char *key)
 
 static unsigned outcome_state(unsigned outcome)
 {
-    return outcome == PAWL_DONE ? PAWL_ITEM_DONE : outcome == PAWL_CALLED_OFF ? PAWL_ITEM_DROPPED : PAWL_ITEM_FAILED;
+    return outcome == PAWL_OUTCOME_DONE ? PAWL_ITEM_DONE : outcome == PAWL_CALLED_OFF ? PAWL_ITEM_DROPPED : PAWL_ITEM_FAILED;
 }
 
 static void usage_adds(projection *p, const item *it, const char *key, const char *of)
@@ -310,7 +310,7 @@ static void doubt_opens(projection *p, const item *it)
 static void doubt_answered(projection *p, const item *it, open_item *doubt, const char *key)
 {
     open_item *one = command_find(p, key), *of = one != NULL && one->space == KEY_ALIAS ? one->link : one;
-    pawl_outcome outcome = PAWL_DONE;
+    pawl_outcome outcome = PAWL_OUTCOME_DONE;
     const pawl_value *v = NULL;
     bool ended = doubt_answer_read(it->value, &p->mem, &outcome, &v);
 

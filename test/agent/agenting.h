@@ -12,30 +12,31 @@
 static const pawl_agent_tool agent_tools[] = {
     { .name = "read_file", .rule = "Read", .description = "Read a file.",
       .schema = "{\"properties\":{\"file_path\":{\"type\":\"string\"}},\"required\":[\"file_path\"],\"type\":\"object\"}",
-      .cls = PAWL_READ, .effect = PAWL_PURE },
+      .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_PURE },
     { .name = "edit_file", .rule = "Edit", .description = "Change a file.",
       .schema = "{\"properties\":{\"file_path\":{\"type\":\"string\"}},\"type\":\"object\"}",
-      .cls = PAWL_EDIT, .effect = PAWL_ONCE, .mutates = true },
+      .cls = PAWL_PERMISSION_EDIT, .effect = PAWL_CLASS_ONCE, .mutates = true },
     { .name = "bash", .rule = "Bash", .description = "Run a command.",
       .schema = "{\"properties\":{\"command\":{\"type\":\"string\"}},\"required\":[\"command\"],\"type\":\"object\"}",
-      .cls = PAWL_EXEC, .effect = PAWL_ONCE, .mutates = true },
-    { .name = "web_fetch", .rule = "WebFetch", .description = "Get a page.", .schema = "{\"type\":\"object\"}", .cls = PAWL_NET, .effect = PAWL_AT_LEAST_ONCE,
+      .cls = PAWL_PERMISSION_EXEC, .effect = PAWL_CLASS_ONCE, .mutates = true },
+    { .name = "web_fetch", .rule = "WebFetch", .description = "Get a page.", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_NET,
+        .effect = PAWL_CLASS_AT_LEAST_ONCE,
       .beside = true,
       .deferred = true, .hint = "internet http page" },
     { .name = "todo", .description = "Keep a list.", .schema = "{\"properties\":{\"todos\":{\"type\":\"array\"}},\"required\":[\"todos\"],\"type\":\"object\"}",
-      .cls = PAWL_READ,
+      .cls = PAWL_PERMISSION_READ,
       .own = PAWL_OWN_TODO },
-    { .name = "ask_user", .description = "Ask.", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .own = PAWL_OWN_ASK_USER },
+    { .name = "ask_user", .description = "Ask.", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_ASK_USER },
     { .name = "spawn_agent", .description = "Have another do it.",
       .schema = "{\"properties\":{\"prompt\":{\"type\":\"string\"}},\"required\":[\"prompt\"],\"type\":\"object\"}",
-      .cls = PAWL_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
-    { .name = "plan_enter", .description = "Plan first.", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .own = PAWL_OWN_PLAN_ENTER },
+      .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
+    { .name = "plan_enter", .description = "Plan first.", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_PLAN_ENTER },
     { .name = "plan_exit", .description = "Show the plan.",
-      .schema = "{\"properties\":{\"plan\":{\"type\":\"string\"}},\"required\":[\"plan\"],\"type\":\"object\"}", .cls = PAWL_READ,
+      .schema = "{\"properties\":{\"plan\":{\"type\":\"string\"}},\"required\":[\"plan\"],\"type\":\"object\"}", .cls = PAWL_PERMISSION_READ,
       .own = PAWL_OWN_PLAN_EXIT },
     { .name = "tool_search", .description = "Look for tools.",
       .schema = "{\"properties\":{\"query\":{\"type\":\"string\"}},\"required\":[\"query\"],\"type\":\"object\"}",
-      .cls = PAWL_READ, .own = PAWL_OWN_TOOL_SEARCH },
+      .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_TOOL_SEARCH },
 };
 static const pawl_agent_helper agent_helpers[] = { { "searcher", "It searches." } };
 
@@ -69,7 +70,7 @@ static inline const char *command_of(world *w, const char *what)
         if (pawl_state_command(w->st, i, w->look, &cmd, NULL, NULL) != PAWL_OK)
             CHECK_FAIL("a command cannot be looked at");
         own = pawl_value_string(pawl_value_get(cmd.args, "call"));
-        if ((cmd.kind == PAWL_SLEEP && strcmp(what, "sleep") == 0) || (cmd.effect != NULL && strcmp(cmd.effect, what) == 0) ||
+        if ((cmd.kind == PAWL_COMMAND_SLEEP && strcmp(what, "sleep") == 0) || (cmd.effect != NULL && strcmp(cmd.effect, what) == 0) ||
             (own != NULL && strcmp(own, what) == 0) || (cmd.child != NULL && strcmp(cmd.child, what) == 0)) {
             snprintf(id, sizeof id, "%s", cmd.id);
             return id;
@@ -106,7 +107,7 @@ static inline void model_gives(world *w, const char *content)
     char json[4096];
 
     snprintf(json, sizeof json, "{\"message\":{\"content\":%s,\"role\":\"assistant\"},\"stop\":\"end_turn\"}", content);
-    comes(w, "llm", PAWL_DONE, json);
+    comes(w, "llm", PAWL_OUTCOME_DONE, json);
 }
 
 /* The same, written short. */
@@ -116,7 +117,7 @@ static inline void model_says(world *w, const char *text, const char *calls)
 
     if (!model_reply(json, sizeof json, text, calls))
         CHECK_FAIL("no calls: %s", calls);
-    comes(w, "llm", PAWL_DONE, json);
+    comes(w, "llm", PAWL_OUTCOME_DONE, json);
 }
 
 static inline const char *agent_shows(world *w)

@@ -14,7 +14,7 @@ static void says(world *w, const char *text, const char *calls, int tokens)
         CHECK_FAIL("no calls: %s", calls);
     *usage = '\0';
     snprintf(json, sizeof json, "%s,\"usage\":{\"cache_read_tokens\":%d,\"input_tokens\":1,\"output_tokens\":1}}", reply, tokens - 2);
-    comes(w, "llm", PAWL_DONE, json);
+    comes(w, "llm", PAWL_OUTCOME_DONE, json);
 }
 
 static void sums_up(world *w, const char *summary)
@@ -23,7 +23,7 @@ static void sums_up(world *w, const char *summary)
 
     CHECK(strstr(world_get(w, "@agent"), "compacting") != NULL);
     snprintf(json, sizeof json, "{\"message\":{\"content\":[{\"text\":\"%s\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\"}", summary);
-    comes(w, "llm", PAWL_DONE, json);
+    comes(w, "llm", PAWL_OUTCOME_DONE, json);
     check_valid(w);
 }
 
@@ -37,7 +37,7 @@ static void reads(world *w, const char *id, int size, int tokens)
     memset(result, 'x', (size_t)size + 2);
     result[0] = result[size + 1] = '"';
     result[size + 2] = '\0';
-    comes(w, id, PAWL_DONE, result);
+    comes(w, id, PAWL_OUTCOME_DONE, result);
     free(result);
 }
 
@@ -151,7 +151,7 @@ PAWL_TEST(test_a_summary_alone_is_not_summed_up)
     sums_up(&w, "more");
     CHECK_STR(roles(&w), "user user user");
     says(&w, NULL, "read_file r3 {\"file_path\":\"a\"}", 500);
-    comes(&w, "r3", PAWL_DONE, "\"\"");
+    comes(&w, "r3", PAWL_OUTCOME_DONE, "\"\"");
     CHECK(!compacting(&w));             /* the summary, what is pinned, and a turn of which nothing is settled */
     says(&w, "4", NULL, 600);
     world_end(&w);
@@ -192,8 +192,8 @@ PAWL_TEST(test_a_long_turn_is_summed_up_but_for_its_last_round)
     CHECK_STR(roles(&w), "user user assistant tool:r2");
     CHECK_STR(content_at(&w, 1), "go");
     says(&w, NULL, both, 205);
-    comes(&w, "r3", PAWL_DONE, "\"\"");
-    comes(&w, "r4", PAWL_DONE, "\"\"");
+    comes(&w, "r3", PAWL_OUTCOME_DONE, "\"\"");
+    comes(&w, "r4", PAWL_OUTCOME_DONE, "\"\"");
     CHECK(!compacting(&w));
     reads(&w, "r5", 10, 206);
     reads(&w, "r6", 10, 229);
@@ -247,7 +247,7 @@ PAWL_TEST(test_an_answer_in_several_parts_is_not_cut_apart)
     reads(&w, "r1", 10, 50);
     for (int i = 0; i < 3; i++) {
         snprintf(json, sizeof json, part, 100 + i);
-        comes(&w, "llm", PAWL_DONE, json);
+        comes(&w, "llm", PAWL_OUTCOME_DONE, json);
         if (i == 0) {
             CHECK_INT(pawl_value_int(pawl_value_get(asked(&w), "upto")), 3);
             sums_up(&w, "r1 was read");
@@ -290,7 +290,7 @@ PAWL_TEST(test_one_that_overflows_is_summed_up_once)
     static const char *const ways[] = { over, over_400 };
 
     for (size_t i = 0; i < 2; i++) {
-        const pawl_outcome outcome = i == 0 ? PAWL_DONE : PAWL_ERROR;
+        const pawl_outcome outcome = i == 0 ? PAWL_OUTCOME_DONE : PAWL_OUTCOME_ERROR;
         world w;
 
         begun(&w, 0, false, "{\"input\":\"one\"}");
@@ -317,13 +317,13 @@ PAWL_TEST(test_one_that_overflows_drops_results_where_nothing_is_declared)
     begun(&w, 0, false, "{\"@once\":\"run\",\"input\":\"one\"}");
     reads(&w, "r1", 300, 10);
     reads(&w, "r2", 300, 10);
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     CHECK(!compacting(&w));
     CHECK_STR(content_at(&w, 2), "[302 bytes, dropped]");
     CHECK_INT(strlen(content_at(&w, 4)), 300);
     world_crash(&w);
     reads(&w, "r3", 300, 10);           /* it was answered, so the next one may be made shorter once, too */
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     CHECK_STR(content_at(&w, 4), "[302 bytes, dropped]");
     says(&w, "done", NULL, 10);
     CHECK_STR(world_status(&w), "completed");
@@ -336,18 +336,18 @@ PAWL_TEST(test_one_that_overflows_at_once_says_so)
     world w;
 
     begun(&w, 100, false, "{\"input\":\"one\"}");
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     CHECK_STR(agent_shows(&w), "error");
     CHECK(strstr(world_get(&w, "@agent"), "too long for the model, and nothing of it can be left out: ") != NULL);
     CHECK(strstr(world_get(&w, "@agent"), ": Context exceeded: 400 invalid_request_error: prompt is too long\"") != NULL);
     world_signal(&w, "input", "\"two\"");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"limit\",\"text\":\"Invalid response: an event over 4 MiB\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"limit\",\"text\":\"Invalid response: an event over 4 MiB\"}");
     CHECK(strstr(world_get(&w, "@agent"), "LLM error: Invalid response") != NULL);      /* another limit */
     world_signal(&w, "input", "\"three\"");
-    comes(&w, "llm", PAWL_DONE, part);
+    comes(&w, "llm", PAWL_OUTCOME_DONE, part);
     CHECK(compacting(&w));
     sums_up(&w, "sum");
-    comes(&w, "llm", PAWL_DONE, part);  /* what it could say is an answer */
+    comes(&w, "llm", PAWL_OUTCOME_DONE, part);  /* what it could say is an answer */
     CHECK_STR(agent_shows(&w), "idle");
     CHECK_STR(world_get(&w, "output"), "\"half\"");
     world_end(&w);
@@ -362,7 +362,7 @@ static void reads_json(world *w, const char *id, const char *result)
 
     snprintf(uses, sizeof uses, "read_file %s {\"file_path\":\"a\"}", id);
     says(w, NULL, uses, 10);
-    comes(w, id, PAWL_DONE, result);
+    comes(w, id, PAWL_OUTCOME_DONE, result);
 }
 
 /* What a cut text says of itself has to be so: what is left of it and what is missing are the whole. */
@@ -385,12 +385,12 @@ PAWL_TEST(test_a_result_that_is_too_long_alone_is_cut_until_it_fits)
 
     begun(&w, 0, false, "{\"@once\":\"run\",\"input\":\"go\"}");
     reads(&w, "r1", 16000, 10);
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     CHECK_STR(agent_shows(&w), "processing");
     check_cut(content_at(&w, 2), 8000, 16000);
     CHECK(strstr(content_at(&w, 2), "ask for less of it at a time. All of it is kept: pawl log ") != NULL);
     world_crash(&w);
-    comes(&w, "llm", PAWL_DONE, over);
+    comes(&w, "llm", PAWL_OUTCOME_DONE, over);
     check_cut(content_at(&w, 2), 4000, 16000);
     CHECK_STR(roles(&w), "user assistant tool:r1");
     CHECK_STR(content_at(&w, 0), "go");
@@ -412,21 +412,21 @@ PAWL_TEST(test_what_is_longest_is_cut_and_what_is_short_stays)
     begun(&w, 0, false, "{\"@once\":\"run\",\"input\":\"go\"}");
     reads(&w, "r1", 3000, 10);
     says(&w, NULL, two, 10);
-    comes(&w, "r2", PAWL_DONE, "\"short\"");
+    comes(&w, "r2", PAWL_OUTCOME_DONE, "\"short\"");
     *at++ = '"';
     for (int i = 0; i < 1000; i++)
         at += snprintf(at, 16, "line%04d\\n", i);
     *at++ = '"';
     *at = '\0';
-    comes(&w, "r3", PAWL_DONE, result);
-    comes(&w, "r4", PAWL_ERROR, "{\"code\":\"effect\",\"text\":\"no such file\"}");
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "r3", PAWL_OUTCOME_DONE, result);
+    comes(&w, "r4", PAWL_OUTCOME_ERROR, "{\"code\":\"effect\",\"text\":\"no such file\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     CHECK_STR(content_at(&w, 2), "[3002 bytes, dropped]");      /* what is settled goes first */
     CHECK_INT(strlen(content_at(&w, 5)), 9000);
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     sums_up(&w, "r1 was read");
     CHECK_INT(strlen(content_at(&w, 4)), 9000);
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     CHECK_STR(roles(&w), "user user assistant tool:r2 tool:r3 tool:r4");
     CHECK_STR(content_at(&w, 3), "short");
     check_cut(content_at(&w, 4), 4500, 9000);
@@ -453,14 +453,14 @@ PAWL_TEST(test_no_character_is_torn_and_blocks_that_are_no_text_go_last)
     snprintf(at, sizeof result - (size_t)(at - result), "\",\"type\":\"text\"}%s", image);
     reads_json(&w, "r1", result);
     for (int most = 4502; most >= 2251; most -= 2251) {
-        comes(&w, "llm", PAWL_ERROR, over_400);
+        comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
         content = pawl_value_get(pawl_value_at(pawl_state_get(w.st, "messages"), 2), "content");
         CHECK_INT(pawl_value_size(content), 2);
         CHECK_STR(pawl_value_string(pawl_value_find(content, "/1/type")), "image");
         check_cut(pawl_value_string(pawl_value_find(content, "/0/text")), (size_t)most, 9003);
     }
-    comes(&w, "llm", PAWL_ERROR, over_400);
-    comes(&w, "llm", PAWL_ERROR, over_400);     /* 2,000 bytes of it are left, and now the image goes */
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);     /* 2,000 bytes of it are left, and now the image goes */
     CHECK(strstr(content_at(&w, 2), "[image of 55 bytes is left out: it is too long for the model]") != NULL);
     says(&w, "done", NULL, 10);
     CHECK_STR(world_status(&w), "completed");
@@ -476,7 +476,7 @@ PAWL_TEST(test_one_that_never_fits_ends)
     reads(&w, "r1", 30000, 10);
     reads(&w, "r2", 30000, 10);
     for (; *command_of(&w, "llm") != '\0'; n++)
-        comes(&w, "llm", PAWL_ERROR, over_400);
+        comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     CHECK(n >= 4 && n < 20);
     CHECK_STR(agent_shows(&w), "error");
     CHECK(strstr(world_get(&w, "@agent"), "could not be made shorter: it is too long for that, too: ") != NULL);
@@ -498,18 +498,18 @@ PAWL_TEST(test_what_a_user_says_is_not_cut_in_its_turn_and_is_in_the_next)
     begun(&w, 0, false, "{\"input\":\"one\"}");
     says(&w, "1", NULL, 10);
     world_signal(&w, "input", input);
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     sums_up(&w, "sum");
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     CHECK_STR(agent_shows(&w), "error");
     CHECK(strstr(world_get(&w, "@agent"), "LLM error: the conversation is too long for the model, also after it was made shorter: what is said in this turn has 9027 of ") != NULL);
     CHECK(strstr(world_get(&w, "@agent"),
                  " bytes; say it in parts, or put it into a file that is read piece by piece, or take a model that reads more: Context") != NULL);
     CHECK_INT(strlen(content_at(&w, 1)), 8999);
     world_signal(&w, "input", "\"three\"");
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     CHECK(compacting(&w));
-    comes(&w, "llm", PAWL_ERROR, over_400);     /* no summary of it is to be had */
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);     /* no summary of it is to be had */
     check_cut(content_at(&w, 1), 4499, 8999);
     CHECK(strstr(content_at(&w, 1), "ask for less") == NULL);
     CHECK_INT(times(&w, "could not be summed up, and what is longest was cut: it is too long for that, too"), 1);
@@ -538,9 +538,9 @@ PAWL_TEST(test_the_error_names_what_has_most)
         snprintf(json, sizeof json, rows[i].update, text);
         world_update(&w, NULL, json);
         world_signal(&w, "input", "\"two\"");
-        comes(&w, "llm", PAWL_ERROR, over_400);
+        comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
         sums_up(&w, "sum");
-        comes(&w, "llm", PAWL_ERROR, over_400);
+        comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
         CHECK(strstr(world_get(&w, "@agent"), rows[i].says) != NULL);
         world_end(&w);
     }
@@ -555,7 +555,7 @@ PAWL_TEST(test_A2_a_summary_is_asked_for_again)
     begun(&w, 100, false, "{\"input\":\"one\"}");
     says(&w, "1", NULL, 120);
     world_signal(&w, "input", "\"two\"");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":90000,\"text\":\"API error: 529 overloaded_error\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":90000,\"text\":\"API error: 529 overloaded_error\"}");
     CHECK_STR(command_of(&w, "llm"), "");
     CHECK_INT(times(&w, "\"again_in_ms\":90000"), 1);
     world_crash(&w);
@@ -568,7 +568,7 @@ PAWL_TEST(test_A2_a_summary_is_asked_for_again)
     CHECK_STR(roles(&w), "user user");
     CHECK(pawl_value_get(asked(&w), "retry") == NULL);  /* another request, with all its tries */
     for (int i = 0; i < 2; i++) {
-        comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
+        comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
         wakes(&w);
         CHECK(!compacting(&w));
     }
@@ -586,7 +586,7 @@ PAWL_TEST(test_a_summary_that_fails_for_good_ends_no_turn)
     reads(&w, "r1", 300, 50);
     says(&w, "1", NULL, 120);
     world_signal(&w, "input", "\"two\"");
-    comes(&w, "llm", PAWL_ERROR, denied);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, denied);
     CHECK_STR(roles(&w), "user assistant tool:r1 assistant user");
     CHECK_STR(content_at(&w, 2), "[302 bytes, dropped]");
     CHECK_INT(times(&w, "{\"note\":\"The conversation could not be summed up, and results of tools were left out: no\"}"), 1);
@@ -595,7 +595,7 @@ PAWL_TEST(test_a_summary_that_fails_for_good_ends_no_turn)
     says(&w, "3", NULL, 145);
     world_signal(&w, "input", "\"four\"");
     for (int i = 0; i < 3; i++) {
-        comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[],\"role\":\"assistant\"},\"stop\":\"refusal\"}");
+        comes(&w, "llm", PAWL_OUTCOME_DONE, "{\"message\":{\"content\":[],\"role\":\"assistant\"},\"stop\":\"refusal\"}");
         if (i < 2)
             wakes(&w);
     }
@@ -620,9 +620,9 @@ PAWL_TEST(test_a_summary_that_is_too_long_itself_is_not_tried_again)
     begun(&w, 100, false, "{\"input\":\"one\"}");
     says(&w, "1", NULL, 50);
     world_signal(&w, "input", "\"two\"");
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     CHECK(compacting(&w));
-    comes(&w, "llm", PAWL_ERROR, over_400);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);
     CHECK_STR(agent_shows(&w), "error");
     CHECK(strstr(world_get(&w, "@agent"), "could not be made shorter: it is too long for that, too") != NULL);
     world_end(&w);
@@ -635,14 +635,14 @@ PAWL_TEST(test_A4_while_a_summary_waits_to_be_asked_for_again)
     begun(&w, 100, false, "{\"input\":\"one\"}");
     says(&w, "1", NULL, 120);
     world_signal(&w, "input", "\"two\"");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
     world_signal(&w, "interrupt", NULL);
     CHECK_STR(agent_shows(&w), "done");
     CHECK_STR(roles(&w), "user assistant user user");
     CHECK_INT(pawl_state_commands(w.st), 0);
     world_signal(&w, "input", "\"three\"");
     sums_up(&w, "sum");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
     wakes(&w);
     CHECK(!compacting(&w));
     says(&w, "3", NULL, 50);

@@ -33,7 +33,7 @@ static void model_calls(world *w, const char *tool, int n, const char *input)
         used += (size_t)snprintf(json + used, REPLY - used, "%s{\"id\":\"c%d\",\"input\":%s,\"name\":\"%s\",\"type\":\"tool_use\"}", i > 0 ? "," : "", i, input,
                                  tool);
     snprintf(json + used, REPLY - used, "],\"role\":\"assistant\"},\"stop\":\"tool_use\"}");
-    comes(w, "llm", PAWL_DONE, json);
+    comes(w, "llm", PAWL_OUTCOME_DONE, json);
     free(json);
 }
 
@@ -175,7 +175,7 @@ static size_t edited_bytes(int n)
         snprintf(part_of, sizeof part_of, "e%d-", i);
         CHECK(strncmp(pawl_value_string(pawl_value_find(cmd.args, "/input/command")), part_of, strlen(part_of)) == 0);  /* with what people made of it */
         snprintf(slot, sizeof slot, "c%d", i);
-        comes(&w, slot, PAWL_DONE, "\"x\"");
+        comes(&w, slot, PAWL_OUTCOME_DONE, "\"x\"");
         more = grew(&w, &at);
         if (more > 4 * INPUT + 1000)
             CHECK_FAIL("call %d of %d costs %zu bytes", i, n, more);
@@ -213,7 +213,7 @@ static size_t hooked_bytes(int n)
                                 "\\\"updatedInput\\\":{\\\"command\\\":\\\"h%d-", i);
         memset(text + used, 'x', INPUT);
         snprintf(text + used + INPUT, REPLY - used - INPUT, "\\\"}}}\"}");
-        comes(&w, "hook", PAWL_DONE, text);
+        comes(&w, "hook", PAWL_OUTCOME_DONE, text);
         more = grew(&w, &at);
         least = i > 0 && more < least ? more : least;
         if (i > 0 && i + 1 < n && more > least + 80)
@@ -221,7 +221,7 @@ static size_t hooked_bytes(int n)
     }
     bytes = w.journal.size - bytes;
     CHECK(strstr(world_get(&w, "@edited"), "xxx") != NULL);
-    comes(&w, "c0", PAWL_DONE, "\"x\"");
+    comes(&w, "c0", PAWL_OUTCOME_DONE, "\"x\"");
     model_says(&w, "so", NULL);
     world_end(&w);
     free(text);
@@ -252,7 +252,7 @@ static size_t results_bytes(int n)
     at = w.journal.size;
     for (int i = n - 1; i >= 0; i--) {
         snprintf(id, sizeof id, "c%d", i);
-        comes(&w, id, PAWL_DONE, result);
+        comes(&w, id, PAWL_OUTCOME_DONE, result);
         more = grew(&w, &at);
         first = i == n - 1 ? more : first;
         if (i > 0 && more > first + 40)
@@ -288,7 +288,7 @@ static size_t search_bytes(int n)
         snprintf(names[i], sizeof names[i], "far_%02d", i);
         snprintf(hints[i], sizeof hints[i], "word%02d", i);
         tools[i] = (pawl_agent_tool){ .name = names[i], .hint = hints[i], .schema = "{\"description\":\"a schema that takes its room\",\"type\":\"object\"}",
-                                      .cls = PAWL_NET, .effect = PAWL_PURE, .deferred = true };
+                                      .cls = PAWL_PERMISSION_NET, .effect = PAWL_CLASS_PURE, .deferred = true };
     }
     for (size_t i = 0; i < a.ntools; i++)
         if (a.tools[i].own == PAWL_OWN_TOOL_SEARCH)
@@ -319,8 +319,10 @@ PAWL_TEST(test_K7_a_search_adds_what_it_finds)
 
 PAWL_TEST(test_A5_two_searches_in_one_answer_add_both_and_none_twice)
 {
-    pawl_agent_tool tools[3] = { { .name = "far", .schema = "{\"type\":\"object\"}", .hint = "one", .cls = PAWL_NET, .effect = PAWL_PURE, .deferred = true },
-                                 { .name = "near", .schema = "{\"type\":\"object\"}", .hint = "two", .cls = PAWL_NET, .effect = PAWL_PURE, .deferred = true } };
+    pawl_agent_tool tools[3] = { { .name = "far", .schema = "{\"type\":\"object\"}", .hint = "one", .cls = PAWL_PERMISSION_NET,
+        .effect = PAWL_CLASS_PURE, .deferred = true },
+                                 { .name = "near", .schema = "{\"type\":\"object\"}", .hint = "two", .cls = PAWL_PERMISSION_NET,
+                                     .effect = PAWL_CLASS_PURE, .deferred = true } };
     pawl_agent a = agent_plain();
     world w;
 

@@ -150,7 +150,7 @@ PAWL_TEST(test_X3_what_is_no_answer_is_asked_for_again)
 
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
         begin(&w, "{\"input\":\"go\"}");
-        comes(&w, "llm", PAWL_DONE, answers[i]);
+        comes(&w, "llm", PAWL_OUTCOME_DONE, answers[i]);
         CHECK_STR(roles(&w), "user");
         CHECK(*command_of(&w, "sleep") != '\0');
         wakes(&w);
@@ -160,7 +160,7 @@ PAWL_TEST(test_X3_what_is_no_answer_is_asked_for_again)
     }
     begin(&w, "{\"input\":\"go\"}");
     for (int i = 0; i < 3; i++) {
-        comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":7}}");
+        comes(&w, "llm", PAWL_OUTCOME_DONE, "{\"message\":{\"content\":7}}");
         if (i < 2)
             wakes(&w);
     }
@@ -168,7 +168,7 @@ PAWL_TEST(test_X3_what_is_no_answer_is_asked_for_again)
     CHECK(strstr(world_get(&w, "@agent"), "LLM error: Invalid response: its content is no text, and no list of blocks") != NULL);
     world_end(&w);
     begin(&w, "{\"input\":\"go\"}");
-    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"so\"}],\"role\":\"user\"}}");
+    comes(&w, "llm", PAWL_OUTCOME_DONE, "{\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"so\"}],\"role\":\"user\"}}");
     CHECK_STR(roles(&w), "user assistant");
     world_end(&w);
 }
@@ -180,8 +180,8 @@ PAWL_TEST(test_A5_a_call_without_an_id_gets_one)
     begin(&w, "{\"@mode\":\"bypassPermissions\",\"input\":\"go\"}");
     model_gives(&w, "[{\"type\":\"tool_use\",\"id\":\"\",\"name\":\"read_file\",\"input\":{\"file_path\":\"a\"}},{\"type\":\"tool_use\",\"name\":\"bash\",\"input\":{\"command\":\"x\"}},"
                     "{\"type\":\"tool_use\",\"id\":\"c\",\"input\":{}},{\"type\":\"tool_use\",\"id\":\"d\",\"name\":\"bash\",\"input\":\"x\"}]");
-    comes(&w, "call_1_0", PAWL_DONE, "\"a\"");
-    comes(&w, "call_1_1", PAWL_DONE, "\"x\"");
+    comes(&w, "call_1_0", PAWL_OUTCOME_DONE, "\"a\"");
+    comes(&w, "call_1_1", PAWL_OUTCOME_DONE, "\"x\"");
     CHECK_STR(roles(&w), "user assistant tool:call_1_0 tool:call_1_1 tool:c tool:d");
     CHECK(strstr(world_get(&w, "messages"), "{\"id\":\"call_1_0\",\"input\":{\"file_path\":\"a\"},\"name\":\"read_file\",\"type\":\"tool_use\"}") != NULL);
     CHECK(strstr(world_get(&w, "messages"), "{\"id\":\"d\",\"input\":{},\"invalid\":\"\\\"x\\\"\",\"name\":\"bash\",\"type\":\"tool_use\"}") != NULL);
@@ -207,8 +207,8 @@ static void spawns(world *w, const char *id, const char *name)
     world_signal(w, "interrupt", NULL);         /* the one that is told is the one that was spawned */
     snprintf(told, sizeof told, "{\"run\":\"run-1.sub-%s\",\"signal\":\"interrupt\"}", name);
     CHECK(strstr(traced(w), told) != NULL);
-    comes(w, "tell", PAWL_DONE, "null");
-    comes(w, name, PAWL_DONE, "\"found\"");
+    comes(w, "tell", PAWL_OUTCOME_DONE, "null");
+    comes(w, name, PAWL_OUTCOME_DONE, "\"found\"");
     world_signal(w, "input", "\"more\"");
 }
 
@@ -227,7 +227,7 @@ PAWL_TEST(test_A6_each_child_has_a_name_of_its_own)
     spawns(&w, "other", "other");
     model_gives(&w, "[{\"type\":\"tool_use\",\"id\":\"\",\"name\":\"spawn_agent\",\"input\":{\"prompt\":\"look\"}}]");
     CHECK(strstr(traced(&w), "\"session_id\":\"run-1.sub-call_9_0\"") != NULL);
-    comes(&w, "call_9_0", PAWL_DONE, "\"found\"");
+    comes(&w, "call_9_0", PAWL_OUTCOME_DONE, "\"found\"");
     model_says(&w, "so", NULL);
     world_end(&w);
 }
@@ -239,8 +239,8 @@ PAWL_TEST(test_A6_a_second_spawn_of_a_running_id_is_refused)
     begin(&w, "{\"@mode\":\"bypassPermissions\",\"input\":\"go\"}");
     model_says(&w, NULL, "spawn_agent c {\"prompt\":\"one\"};spawn_agent d {\"prompt\":\"two\"};spawn_agent c {\"prompt\":\"three\"}");
     CHECK_INT(pawl_state_commands(w.st), 2);
-    comes(&w, "c", PAWL_DONE, "\"found\"");
-    comes(&w, "d", PAWL_DONE, "\"found\"");
+    comes(&w, "c", PAWL_OUTCOME_DONE, "\"found\"");
+    comes(&w, "d", PAWL_OUTCOME_DONE, "\"found\"");
     CHECK_STR(content_at(&w, 4), "Error: A sub-agent of the id c is at work");
     model_says(&w, "so", NULL);
     world_end(&w);

@@ -42,7 +42,7 @@ static void hears(world *w, const char *point, const char *says)
     if (strstr(asked(w), event) == NULL)
         CHECK_FAIL("asked: %s, and not at %s", asked(w), point);
     world_crash(w);
-    comes(w, "hook", PAWL_DONE, says);
+    comes(w, "hook", PAWL_OUTCOME_DONE, says);
 }
 
 static const char *last(world *w)
@@ -188,7 +188,7 @@ PAWL_TEST(test_P4_a_hook_keeps_a_turn_from_its_end)
     CHECK_STR(roles(&w), "user assistant user");
     CHECK_STR(last(&w), "run the tests");
     model_says(&w, NULL, "read_file r1 {\"file_path\":\"a\"}");
-    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"a\"");
     model_says(&w, "they pass", NULL);
     CHECK(strstr(asked(&w), "\"stop_hook_active\":true") != NULL);
     hears(&w, "Stop", FINE);
@@ -252,7 +252,7 @@ PAWL_TEST(test_P4_a_hook_hears_each_answer_before_its_tools_are_used)
     CHECK_STR(command_of(&w, "r1"), "");
     hears(&w, "PostAssistantResponse", NO("no such thing"));     /* there is nothing to deny: a person is told */
     CHECK(strstr(traced(&w), "s.json: PostAssistantResponse[0].hooks[0]: no such thing") != NULL);
-    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"a\"");
     model_says(&w, "so", "read_file r2 {\"file_path\":\"b\"}");
     hears(&w, "PostAssistantResponse", SAYS("{\\\"continue\\\":false,\\\"stopReason\\\":\\\"enough\\\"}"));
     CHECK_STR(command_of(&w, "r2"), "");
@@ -272,7 +272,7 @@ static void compacting(world *w, const char *hooks)
     a.compact_tokens = 100;
     snprintf(input, sizeof input, "{%s,\"input\":\"one\"}", hooks);
     agent_begin(w, &a, input);
-    comes(w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"text\":\"1\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\",\"usage\":{\"input_tokens\":99,\"output_tokens\":9}}");
+    comes(w, "llm", PAWL_OUTCOME_DONE, "{\"message\":{\"content\":[{\"text\":\"1\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end_turn\",\"usage\":{\"input_tokens\":99,\"output_tokens\":9}}");
     world_signal(w, "input", "\"two\"");
 }
 
@@ -293,7 +293,7 @@ PAWL_TEST(test_P4_a_hook_keeps_a_conversation_from_being_summed_up)
     hears(&w, "PreCompact", NO("not now"));
     CHECK(strstr(world_get(&w, "@agent"), "\"phase\":\"asking the model\"") != NULL);
     CHECK_STR(content_at(&w, 0), "one");
-    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[],\"role\":\"assistant\"},\"stop\":\"context_exceeded\"}");
+    comes(&w, "llm", PAWL_OUTCOME_DONE, "{\"message\":{\"content\":[],\"role\":\"assistant\"},\"stop\":\"context_exceeded\"}");
     hears(&w, "PreCompact", NO("not now"));      /* and then there is no way on */
     CHECK_STR(agent_shows(&w), "error");
     CHECK(strstr(agent_has(&w, "error"), "a hook keeps it from being summed up: not now") != NULL);
@@ -450,7 +450,7 @@ PAWL_TEST(test_P4_one_that_runs_once_ends_its_session)
     CHECK_STR(world_get(&w, "output"), "\"so\"");
     world_end(&w);
     begin(&w, "{\"@once\":\"run\"," HOOKS(HOOK("SessionEnd")) ",\"input\":\"go\"}");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"no\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"denied\",\"text\":\"no\"}");
     hears(&w, "SessionEnd", FINE);
     CHECK_STR(world_status(&w), "failed");
     world_end(&w);
@@ -471,9 +471,9 @@ PAWL_TEST(test_P4_a_note_keeps_nobody_waiting)
     CHECK(strstr(asked(&w), "\"notification_type\":\"permission_prompt\"") != NULL);
     world_answer(&w, NULL, "true");
     CHECK(*command_of(&w, "b1") != '\0');       /* the hook has not said anything yet */
-    comes(&w, "hook", PAWL_DONE, SAYS("{\\\"systemMessage\\\":\\\"rung\\\"}"));
+    comes(&w, "hook", PAWL_OUTCOME_DONE, SAYS("{\\\"systemMessage\\\":\\\"rung\\\"}"));
     CHECK(strstr(traced(&w), "\"message\":\"rung\"") != NULL);
-    comes(&w, "b1", PAWL_DONE, "\"\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"\"");
     CHECK_STR(agent_shows(&w), "waiting_for_user_input");
     CHECK_STR(asked(&w), "");                   /* of another type */
     world_answer(&w, NULL, "\"a\"");
@@ -481,12 +481,12 @@ PAWL_TEST(test_P4_a_note_keeps_nobody_waiting)
     CHECK_STR(agent_shows(&w), "idle");
     CHECK(strstr(asked(&w), "\"notification_type\":\"idle_prompt\"") != NULL);
     world_signal(&w, "input", "\"more\"");
-    comes(&w, "hook", PAWL_DONE, NO("the bell is broken"));
+    comes(&w, "hook", PAWL_OUTCOME_DONE, NO("the bell is broken"));
     CHECK(strstr(traced(&w), "the bell is broken") != NULL);
     CHECK(*command_of(&w, "llm") != '\0');
     model_says(&w, "so", NULL);
     world_crash(&w);
-    comes(&w, "hook", PAWL_DONE, FINE);
+    comes(&w, "hook", PAWL_OUTCOME_DONE, FINE);
     world_end(&w);
 }
 

@@ -41,8 +41,8 @@ PAWL_TEST(test_A8_results_that_waited_are_reserved)
 
     begun_with_tokens(&w, "{\"input\":\"go\"}");
     model_says(&w, NULL, "read_file r1 {\"file_path\":\"a\"};read_file r2 {\"file_path\":\"b\"}");
-    comes(&w, "r2", PAWL_DONE, large(json, sizeof json, "\"", "\""));
-    comes(&w, "r1", PAWL_DONE, "\"small\"");
+    comes(&w, "r2", PAWL_OUTCOME_DONE, large(json, sizeof json, "\"", "\""));
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"small\"");
     CHECK(*command_of(&w, "llm") != '\0');
     CHECK(reserved(&w) > LARGE);
     model_says(&w, "so", NULL);
@@ -122,12 +122,12 @@ PAWL_TEST(test_A2_a_request_after_a_pause_has_all_its_calls)
 
     agent_begin(&w, &a, "{\"input\":\"go\"}");
     for (int i = 0; i < 2; i++) {
-        comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
+        comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
         wakes(&w);
     }
-    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"text\":\"first\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"pause_turn\"}");
+    comes(&w, "llm", PAWL_OUTCOME_DONE, "{\"message\":{\"content\":[{\"text\":\"first\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"pause_turn\"}");
     for (int i = 0; i < 2; i++) {
-        comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
+        comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
         CHECK_STR(agent_shows(&w), "processing");
         wakes(&w);
     }
@@ -145,7 +145,7 @@ PAWL_TEST(test_A3_a_shutdown_after_an_error_is_done)
     world w;
 
     agent_begin(&w, &a, "{\"input\":\"go\"}");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"no\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"denied\",\"text\":\"no\"}");
     CHECK_STR(agent_shows(&w), "error");
     world_signal(&w, "shutdown", NULL);
     CHECK_STR(world_status(&w), "completed");
@@ -180,7 +180,7 @@ PAWL_TEST(test_A3_a_shutdown_while_its_end_is_told_to_hooks)
     CHECK_INT(times(&w, "{\"end\":\""), 1);
     world_end(&w);
     agent_begin(&w, &a, "{\"@once\":\"run\"," ENDING ",\"input\":\"go\"}");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"no\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"denied\",\"text\":\"no\"}");
     world_signal(&w, "shutdown", NULL);
     CHECK_STR(world_status(&w), "failed");
     world_end(&w);
@@ -201,7 +201,7 @@ PAWL_TEST(test_A3_what_is_shown_of_a_run_that_is_over)
     world w;
 
     agent_begin(&w, &a, "{\"@once\":\"run\",\"input\":\"go\"}");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"API error: no\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"denied\",\"text\":\"API error: no\"}");
     CHECK_STR(world_status(&w), "failed");
     CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
     CHECK_STR(pawl_shown_name(v.state), "error");
@@ -238,17 +238,17 @@ PAWL_TEST(test_X3_very_many_calls_at_once_fail_nothing)
     snprintf(json + n, 64, "],\"role\":\"assistant\"},\"stop\":\"tool_use\"}");
     agent_begin(&w, &a, "{\"input\":\"go\"}");
     w.unchecked = true;
-    comes(&w, "llm", PAWL_DONE, json);
+    comes(&w, "llm", PAWL_OUTCOME_DONE, json);
     CHECK_STR(world_status(&w), "working");
     CHECK_STR(agent_shows(&w), "executing_tool");
     world_signal(&w, "interrupt", NULL);
     CHECK_STR(agent_shows(&w), "done");
     CHECK_INT(pawl_value_size(pawl_state_get(w.st, "messages")), CALLS + 3);
     world_signal(&w, "input", "\"again\"");
-    comes(&w, "llm", PAWL_DONE, json);
+    comes(&w, "llm", PAWL_OUTCOME_DONE, json);
     for (int i = 0; i < CALLS; i++) {
         snprintf(id, sizeof id, "r%d", i);
-        comes(&w, id, PAWL_DONE, "\"A\"");
+        comes(&w, id, PAWL_OUTCOME_DONE, "\"A\"");
     }
     CHECK(*command_of(&w, "llm") != '\0');
     model_says(&w, "so", NULL);
@@ -284,7 +284,7 @@ PAWL_TEST(test_A5_the_machines_own_tools_with_loose_schemas)
     a.ntools = sizeof tools / sizeof *tools;
     for (size_t i = 0; i < a.ntools; i++) {
         tools[i].schema = "{}";
-        tools[i].cls = PAWL_READ;
+        tools[i].cls = PAWL_PERMISSION_READ;
     }
     for (size_t i = 0; i < a.ntools * 3; i++) {
         char calls[256];
@@ -318,7 +318,7 @@ PAWL_TEST(test_X3_what_a_tool_gives_can_be_sent)
 
         agent_begin(&w, &a, "{\"input\":\"go\"}");
         model_says(&w, NULL, "read_file r1 {\"file_path\":\"a\"}");
-        comes(&w, "r1", PAWL_DONE, given[i][0]);
+        comes(&w, "r1", PAWL_OUTCOME_DONE, given[i][0]);
         snprintf(content, sizeof content, "%s", pawl_text(w.look, pawl_value_get(pawl_value_at(pawl_state_get(w.st, "messages"), 2), "content")));
         CHECK_STR(content, given[i][1]);
         model_says(&w, "so", NULL);
@@ -382,7 +382,7 @@ static const char *refused(const pawl_agent *a)
 PAWL_TEST(test_X1_what_is_no_agent_is_refused)
 {
     pawl_agent a = agent_plain();
-    pawl_agent_tool tool = { .name = "t", .schema = "{}", .cls = PAWL_READ };
+    pawl_agent_tool tool = { .name = "t", .schema = "{}", .cls = PAWL_PERMISSION_READ };
     pawl_agent_helper helper = { NULL, "It has no name." };
 
     a.tools = &tool;
@@ -418,7 +418,8 @@ PAWL_TEST(test_F5_a_deferred_tool_that_is_another_one_is_another_machine)
     char first[80] = "";
 
     for (size_t i = 0; i < 4; i++) {
-        const pawl_agent_tool tool = { .name = "t", .description = texts[i], .schema = schemas[i], .hint = hints[i], .cls = PAWL_READ, .deferred = true };
+        const pawl_agent_tool tool = { .name = "t", .description = texts[i], .schema = schemas[i], .hint = hints[i], .cls = PAWL_PERMISSION_READ,
+            .deferred = true };
         pawl_agent a = agent_plain();
         pawl_machine *m;
 

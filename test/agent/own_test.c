@@ -33,7 +33,7 @@ PAWL_TEST(test_A5_a_deferred_tool_is_shown_when_it_was_searched_for)
     CHECK(strstr(content_at(&w, 2), "web_fetch") != NULL);
     model_says(&w, NULL, "tool_search s2 {\"query\":\"database\"};web_fetch w1 {\"url\":\"http://x\"}");
     CHECK_STR(content_at(&w, 4), "No tool fits.");
-    comes(&w, "w1", PAWL_DONE, "\"page\"");
+    comes(&w, "w1", PAWL_OUTCOME_DONE, "\"page\"");
     model_says(&w, "so", NULL);
     world_end(&w);
 }
@@ -139,7 +139,7 @@ static const pawl_command *child_of(world *w)
     static pawl_command cmd;
 
     for (size_t i = 0; i < pawl_state_commands(w->st); i++)
-        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, NULL) == PAWL_OK && cmd.kind == PAWL_SPAWN)
+        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, NULL) == PAWL_OK && cmd.kind == PAWL_COMMAND_SPAWN)
             return &cmd;
     CHECK_FAIL("no child is open");
     return NULL;
@@ -161,10 +161,10 @@ PAWL_TEST(test_A6_a_sub_agent_is_a_child_run_with_its_parents_rights)
     CHECK_STR(pawl_value_string(pawl_value_get(cmd->args, "@cwd")), "/w");
     CHECK(pawl_value_get(pawl_value_get(cmd->args, "@policy"), "deny") != NULL);
     CHECK_INT(pawl_value_int(pawl_value_get(cmd->args, "@depth")), 1);
-    comes(&w, "s1", PAWL_DONE, "\"found it\"");
+    comes(&w, "s1", PAWL_OUTCOME_DONE, "\"found it\"");
     CHECK_STR(content_at(&w, 2), "found it");
     model_says(&w, NULL, "spawn_agent s2 {\"prompt\":\"again\"};spawn_agent s3 {\"agent\":\"nobody\",\"prompt\":\"x\"}");
-    comes(&w, "s2", PAWL_ERROR, "{\"code\":\"effect\",\"run\":\"run-1.sub-s2\",\"status\":\"failed\",\"text\":\"LLM error: busy\"}");
+    comes(&w, "s2", PAWL_OUTCOME_ERROR, "{\"code\":\"effect\",\"run\":\"run-1.sub-s2\",\"status\":\"failed\",\"text\":\"LLM error: busy\"}");
     CHECK_STR(content_at(&w, 4), "Error: The sub-agent failed: LLM error: busy");
     CHECK_STR(content_at(&w, 5), "Error: There is no such agent");
     model_says(&w, "so", NULL);
@@ -192,7 +192,7 @@ PAWL_TEST(test_A3_a_sub_agent_ends_with_its_answer)
     CHECK_STR(world_get(&w, "output"), "\"the answer\"");
     world_end(&w);
     begun(&w, "{\"@once\":\"run\",\"input\":\"go\"}");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"API error: no\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"denied\",\"text\":\"API error: no\"}");
     CHECK_STR(world_status(&w), "failed");
     CHECK(strstr(world_reason(&w), "LLM error: API error: no") != NULL);
     world_end(&w);

@@ -29,7 +29,7 @@ PAWL_TEST(test_P2_the_policy_of_a_run_is_compiled_once_for_all_its_calls)
     agent_begin(&w, &a, "{\"@policy\":{\"allow\":[\"Bash(ls:*)\"]},\"input\":\"go\"}");
     model_says(&w, NULL, "bash b1 {\"command\":\"ls a\"};bash b2 {\"command\":\"ls b\"};bash b3 {\"command\":\"ls c\"}");
     for (int i = 0; i < 3; i++)
-        comes(&w, (const char *[]){ "b1", "b2", "b3" }[i], PAWL_DONE, "\"x\"");
+        comes(&w, (const char *[]){ "b1", "b2", "b3" }[i], PAWL_OUTCOME_DONE, "\"x\"");
     CHECK(w.s->derived.at != NULL);
     CHECK_INT(policy_cache_compiled(w.s->derived.at), 1);
     world_end(&w);
@@ -53,9 +53,9 @@ PAWL_TEST(test_A3_permissions_are_settled_first_in_request_order)
     world_answer(&w, "b2", "true");
     CHECK(*command_of(&w, "r1") != '\0');
     CHECK_STR(command_of(&w, "b1"), "");        /* the read comes first */
-    comes(&w, "r1", PAWL_DONE, "\"a\"");
-    comes(&w, "b1", PAWL_DONE, "\"x\"");
-    comes(&w, "b2", PAWL_DONE, "\"y\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"a\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"x\"");
+    comes(&w, "b2", PAWL_OUTCOME_DONE, "\"y\"");
     model_says(&w, "so", NULL);
     CHECK_STR(roles(&w), "user assistant tool:r1 tool:b1 tool:b2 assistant");
     world_end(&w);
@@ -102,7 +102,7 @@ PAWL_TEST(test_P2_edited_arguments_are_decided_again)
     asks(&w, "{\"@policy\":{\"deny\":[\"Bash(rm:*)\"]},\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"}");
     world_answer(&w, NULL, "{\"approve\":true,\"input\":{\"command\":\"make y\"}}");
     CHECK(*command_of(&w, "b1") != '\0');
-    comes(&w, "b1", PAWL_DONE, "\"y\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"y\"");
     model_says(&w, NULL, "bash b2 {\"command\":\"make z\"}");
     world_answer(&w, NULL, "{\"approve\":true,\"input\":{\"command\":\"rm -r z\"}}");
     CHECK(strncmp(content_at(&w, 4), "Error: Permission denied for tool: bash: ", 41) == 0);
@@ -147,9 +147,9 @@ PAWL_TEST(test_P2_rules_decide_without_a_person)
     asks(&w, "{\"@policy\":{\"allow\":[\"Bash(make:*)\"],\"deny\":[\"Read(//etc/**)\"]},\"@cwd\":\"/w\",\"input\":\"go\"}",
          "bash b1 {\"command\":\"make x\"};read_file r1 {\"file_path\":\"/etc/passwd\"}");
     if (*command_of(&w, "links") != '\0')
-        comes(&w, "links", PAWL_DONE, "{}");
+        comes(&w, "links", PAWL_OUTCOME_DONE, "{}");
     CHECK(*command_of(&w, "b1") != '\0');
-    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"x\"");
     CHECK(strncmp(content_at(&w, 3), "Error: Permission denied for tool: read_file: ", 46) == 0);
     model_says(&w, "so", NULL);
     world_end(&w);
@@ -186,9 +186,9 @@ PAWL_TEST(test_P8_a_decision_names_the_target_that_it_was_made_on)
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         asks(&w, "{\"@policy\":{\"cwd\":\"/w\",\"deny\":[\"Read(./.env)\"]},\"@cwd\":\"/w\",\"input\":\"go\"}", "read_file r1 {\"file_path\":\"l\"}");
-        comes(&w, "links", PAWL_DONE, rows[i].links);
+        comes(&w, "links", PAWL_OUTCOME_DONE, rows[i].links);
         CHECK_STR(led_to(&w, "r1"), rows[i].to);
-        comes(&w, "r1", PAWL_DONE, "\"x\"");
+        comes(&w, "r1", PAWL_OUTCOME_DONE, "\"x\"");
         model_says(&w, "so", NULL);
         world_end(&w);
     }
@@ -201,7 +201,7 @@ PAWL_TEST(test_P8_what_a_relative_path_leads_to_is_denied)
 
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
         asks(&w, "{\"@policy\":{\"cwd\":\"/w\",\"deny\":[\"Read(./.env)\"]},\"@cwd\":\"/w\",\"input\":\"go\"}", "read_file r1 {\"file_path\":\"l\"}");
-        comes(&w, "links", PAWL_DONE, links[i]);
+        comes(&w, "links", PAWL_OUTCOME_DONE, links[i]);
         CHECK(strncmp(content_at(&w, 2), "Error: Permission denied for tool: read_file: denied by the rule Read(./.env)", 77) == 0);
         model_says(&w, "so", NULL);
         world_end(&w);
@@ -215,9 +215,9 @@ PAWL_TEST(test_P1_plan_denies_what_writes)
     asks(&w, "{\"@mode\":\"plan\",\"@policy\":{\"allow\":[\"Edit\",\"WebFetch\"]},\"input\":\"go\"}",
          "edit_file e1 {\"file_path\":\"a\"};web_fetch w1 {};bash b1 {\"command\":\"make\"}");
     while (*command_of(&w, "links") != '\0')
-        comes(&w, "links", PAWL_DONE, "{}");
+        comes(&w, "links", PAWL_OUTCOME_DONE, "{}");
     CHECK(*command_of(&w, "b1") != '\0');       /* its handler has it run where it can only read, or denies it */
-    comes(&w, "b1", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"no sandbox\"}");
+    comes(&w, "b1", PAWL_OUTCOME_ERROR, "{\"code\":\"denied\",\"text\":\"no sandbox\"}");
     CHECK_STR(roles(&w), "user assistant tool:e1 tool:w1 tool:b1");
     CHECK(strncmp(content_at(&w, 2), "Error: Permission denied", 24) == 0);
     CHECK(strncmp(content_at(&w, 3), "Error: Permission denied", 24) == 0);
@@ -239,13 +239,13 @@ PAWL_TEST(test_W6_rules_that_change_while_it_is_asked)
     CHECK(*world_open(&w, "b2", true) != '\0');
     world_update(&w, NULL, "{\"@policy\":{\"allow\":[\"Bash(ninja)\"]}}");
     CHECK(*command_of(&w, "b2") != '\0');       /* now nobody has to be asked */
-    comes(&w, "b2", PAWL_DONE, "\"\"");
+    comes(&w, "b2", PAWL_OUTCOME_DONE, "\"\"");
     model_says(&w, NULL, "bash b3 {\"command\":\"cmake\"}");
     world_update(&w, NULL, "{\"@policy\":{\"allow\":[\"Bash(ls)\"]}}");
     CHECK(*world_open(&w, "b3", true) != '\0'); /* asked anew, under the new ones */
     world_update(&w, NULL, "{\"@mode\":\"bypassPermissions\"}");
     CHECK(*command_of(&w, "b3") != '\0');
-    comes(&w, "b3", PAWL_DONE, "\"\"");
+    comes(&w, "b3", PAWL_OUTCOME_DONE, "\"\"");
     model_says(&w, "so", NULL);
     world_end(&w);
 }
@@ -268,13 +268,13 @@ PAWL_TEST(test_W6_another_folder_is_another_call)
     world_update(&w, NULL, "{\"@cwd\":\"/c\"}");     /* b1 is at work in /b, the others wait for their turn */
     CHECK(*world_open(&w, "b2", true) != '\0');
     CHECK_INT(pawl_state_waits(w.st), 1);
-    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"x\"");
     CHECK_STR(command_of(&w, "b2"), "");
     world_answer(&w, "b2", "true");
     CHECK(strstr(traced(&w), "\"call\":\"b1\",\"cwd\":\"/b\"") != NULL && strstr(traced(&w), "\"call\":\"b1\",\"cwd\":\"/a\"") == NULL);
     world_answer(&w, "b3", "true");
-    comes(&w, "b2", PAWL_DONE, "\"y\"");
-    comes(&w, "b3", PAWL_DONE, "\"z\"");
+    comes(&w, "b2", PAWL_OUTCOME_DONE, "\"y\"");
+    comes(&w, "b3", PAWL_OUTCOME_DONE, "\"z\"");
     CHECK(strstr(traced(&w), "\"call\":\"b2\",\"cwd\":\"/c\"") != NULL && strstr(traced(&w), "\"call\":\"b3\",\"cwd\":\"/c\"") != NULL);
     model_says(&w, "so", NULL);
     world_end(&w);
@@ -288,26 +288,26 @@ PAWL_TEST(test_P1_tools_are_told_the_folders_of_the_workspace)
 
     asks(&w, "{\"@cwd\":\"/w\",\"@policy\":{\"cwd\":\"/w\",\"directories\":[\"/data\",\"/kept\"],\"deny\":[\"Edit(//kept/**)\",\"Edit(//data/secret/**)\"]},\"input\":\"go\"}", calls);
     while (*command_of(&w, "links") != '\0')
-        comes(&w, "links", PAWL_DONE, "{}");
+        comes(&w, "links", PAWL_OUTCOME_DONE, "{}");
     CHECK(*world_open(&w, "b1", true) != '\0');
     world_update(&w, NULL, "{\"@policy\":{\"cwd\":\"/w\",\"directories\":[\"/data\"]}}");
     CHECK_INT(pawl_state_waits(w.st), 1);
     CHECK(*world_open(&w, "b1", true) != '\0');
     world_update(&w, NULL, "{\"@policy\":{\"cwd\":\"/w\",\"directories\":[\"/data\",\"/kept\"],\"deny\":[\"Edit(//kept/**)\",\"Edit(//data/secret/**)\"]}}");
     while (*command_of(&w, "links") != '\0')
-        comes(&w, "links", PAWL_DONE, "{}");
+        comes(&w, "links", PAWL_OUTCOME_DONE, "{}");
     world_answer(&w, NULL, "true");
     while (*command_of(&w, "links") != '\0')
-        comes(&w, "links", PAWL_DONE, "{}");
-    comes(&w, "b1", PAWL_DONE, "\"x\"");
-    comes(&w, "r1", PAWL_DONE, "\"a\"");
+        comes(&w, "links", PAWL_OUTCOME_DONE, "{}");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"x\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"a\"");
     CHECK(strstr(traced(&w), "\"directories\":[\"/data\",\"/kept\"],\"input\":{\"command\":\"make x\"},\"read_only\":[\"/kept\"],\"tool\":\"bash\"") != NULL);
     CHECK(strstr(traced(&w), "\"directories\":[\"/data\",\"/kept\"],\"input\":{\"file_path\":\"/data/a\"}") != NULL);
     model_says(&w, "so", NULL);
     world_end(&w);
     asks(&w, "{\"@mode\":\"bypassPermissions\",\"@policy\":{\"cwd\":\"/w\"},\"input\":\"go\"}", calls);
-    comes(&w, "b1", PAWL_DONE, "\"x\"");
-    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"x\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"a\"");
     CHECK(strstr(traced(&w), "\"directories\":[") == NULL && strstr(traced(&w), "\"read_only\":[") == NULL);
     model_says(&w, "so", NULL);
     world_end(&w);
@@ -329,17 +329,17 @@ PAWL_TEST(test_W6_what_is_asked_is_asked_once)
     world_update(&w, NULL, "{\"@config\":{\"max_tokens\":8,\"model\":\"script:none\"}}");
     CHECK_INT(pawl_state_waits(w.st), 1);
     world_answer(&w, "b2", "{\"approve\":true,\"input\":{\"command\":\"make z\"}}");
-    comes(&w, "b1", PAWL_DONE, "\"x\"");
-    comes(&w, "b2", PAWL_DONE, "\"z\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"x\"");
+    comes(&w, "b2", PAWL_OUTCOME_DONE, "\"z\"");
     model_says(&w, "so", NULL);
     world_end(&w);
     asks(&w, "{\"@mode\":\"bypassPermissions\",\"@policy\":{\"hooks\":[{\"from\":\"s\",\"hooks\":{\"PreToolUse\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"a\"},"
              "{\"type\":\"command\",\"command\":\"b\"}]}]}}]},\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"}");
     world_update(&w, NULL, "{\"@config\":{\"max_tokens\":9,\"model\":\"script:none\"}}");
     CHECK_INT(pawl_state_commands(w.st), 1);
-    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    comes(&w, "hook", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
     CHECK_INT(pawl_state_commands(w.st), 1);
-    comes(&w, "hook", PAWL_DONE, "{\"status\":2,\"stderr\":\"the second says no\",\"stdout\":\"\"}");
+    comes(&w, "hook", PAWL_OUTCOME_DONE, "{\"status\":2,\"stderr\":\"the second says no\",\"stdout\":\"\"}");
     CHECK(strstr(content_at(&w, 2), "the second says no") != NULL);
     model_says(&w, "so", NULL);
     world_end(&w);
@@ -353,15 +353,15 @@ PAWL_TEST(test_W6_a_no_stands_whatever_the_mode_has_become)
 
     asks(&w, "{\"@policy\":{\"allow\":[\"Bash\"],\"hooks\":[{\"from\":\"s\",\"hooks\":{\"PreToolUse\":[{\"matcher\":\"Bash\",\"hooks\":[{\"type\":\"command\",\"command\":\"a\"}]}]}}]},"
              "\"input\":\"go\"}", "bash b1 {\"command\":\"make x\"};edit_file e1 {\"file_path\":\"a\"}");
-    comes(&w, "hook", PAWL_DONE, quiet);
+    comes(&w, "hook", PAWL_OUTCOME_DONE, quiet);
     CHECK(*world_open(&w, "e1", true) != '\0');
     world_update(&w, NULL, "{\"@mode\":\"bypassPermissions\"}");
     CHECK(*command_of(&w, "hook") != '\0');
     world_answer(&w, "e1", "{\"approve\":false,\"note\":\"not that file\"}");
     world_crash(&w);
-    comes(&w, "hook", PAWL_DONE, quiet);
+    comes(&w, "hook", PAWL_OUTCOME_DONE, quiet);
     CHECK_STR(command_of(&w, "e1"), "");
-    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"x\"");
     CHECK(strstr(content_at(&w, 3), "not that file") != NULL);
     model_says(&w, "so", NULL);
     world_end(&w);
@@ -389,7 +389,7 @@ PAWL_TEST(test_W6_a_question_that_its_own_event_takes_back_was_never_asked)
     world_answer(&w, "b1", "true");
     world_update(&w, NULL, "{\"@mode\":\"plan\"}");
     CHECK(*world_open(&w, "p1", true) != '\0');
-    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"a\"");
     requests = occurrences(traced(&w), "permission_request");
     hooks = pawl_state_commands(w.st);
     world_answer(&w, "p1", "true");
@@ -400,7 +400,7 @@ PAWL_TEST(test_W6_a_question_that_its_own_event_takes_back_was_never_asked)
     CHECK_INT(pawl_state_commands(w.st), hooks + 1);
     world_crash(&w);
     world_answer(&w, "b1", "true");
-    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"x\"");
     model_says(&w, "so", NULL);
     world_end(&w);
 }
@@ -428,17 +428,17 @@ PAWL_TEST(test_P4_a_hook_before_it)
     world w;
 
     asks(&w, policy, "bash b1 {\"command\":\"make x\"};read_file r1 {\"file_path\":\"a\"};bash b2 {\"command\":\"make y\"};bash b3 {\"command\":\"make z\"}");
-    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    comes(&w, "hook", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
     world_crash(&w);
-    comes(&w, "hook", PAWL_DONE, "{\"status\":2,\"stderr\":\"not y\",\"stdout\":\"\"}");
-    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
+    comes(&w, "hook", PAWL_OUTCOME_DONE, "{\"status\":2,\"stderr\":\"not y\",\"stdout\":\"\"}");
+    comes(&w, "hook", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
                                  "\\\"permissionDecision\\\":\\\"allow\\\",\\\"updatedInput\\\":{\\\"command\\\":\\\"make -n z\\\"}}}\"}");
-    comes(&w, "b1", PAWL_DONE, "\"x\"");
-    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"x\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"a\"");
     CHECK(*command_of(&w, "b3") != '\0');
     CHECK_STR(command_of(&w, "b2"), "");
     CHECK(strstr(world_get(&w, "@edited"), "make -n z") != NULL);
-    comes(&w, "b3", PAWL_DONE, "\"z\"");
+    comes(&w, "b3", PAWL_OUTCOME_DONE, "\"z\"");
     CHECK(strstr(content_at(&w, 4), "not y") != NULL);
     model_says(&w, "so", NULL);
     world_end(&w);
@@ -450,17 +450,17 @@ PAWL_TEST(test_P2_hooks_see_what_a_person_edited_and_may_not_change_it)
     world w;
 
     asks(&w, policy, "bash b1 {\"command\":\"make x\"}");
-    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    comes(&w, "hook", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
     world_answer(&w, NULL, "{\"approve\":true,\"input\":{\"command\":\"make y\"}}");
     CHECK_STR(command_of(&w, "b1"), "");
     world_crash(&w);
-    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    comes(&w, "hook", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
     CHECK(strstr(world_get(&w, "@edited"), "make y") != NULL);
-    comes(&w, "b1", PAWL_DONE, "\"y\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"y\"");
     model_says(&w, NULL, "bash b2 {\"command\":\"make x\"}");
-    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    comes(&w, "hook", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
     world_answer(&w, NULL, "{\"approve\":true,\"input\":{\"command\":\"make y\"}}");
-    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
+    comes(&w, "hook", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
                                  "\\\"updatedInput\\\":{\\\"command\\\":\\\"make z\\\"}}}\"}");
     CHECK(strstr(content_at(&w, 4), "rewrote what a person had edited") != NULL);
     model_says(&w, "so", NULL);
@@ -473,13 +473,13 @@ PAWL_TEST(test_P4_a_hook_after_it_may_replace_the_result)
     world w;
 
     asks(&w, policy, "read_file r1 {\"file_path\":\"a\"};read_file r2 {\"file_path\":\"b\"}");
-    comes(&w, "r2", PAWL_DONE, "{\"content\":\"two\"}");
-    comes(&w, "r1", PAWL_DONE, "{\"content\":\"one\"}");
+    comes(&w, "r2", PAWL_OUTCOME_DONE, "{\"content\":\"two\"}");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "{\"content\":\"one\"}");
     CHECK_STR(roles(&w), "user assistant");
     world_crash(&w);
-    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PostToolUse\\\","
+    comes(&w, "hook", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PostToolUse\\\","
                                  "\\\"updatedToolOutput\\\":\\\"hidden\\\"}}\"}");
-    comes(&w, "hook", PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
+    comes(&w, "hook", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"\"}");
     CHECK_STR(roles(&w), "user assistant tool:r1 tool:r2");
     CHECK_STR(content_at(&w, 2), "one");
     CHECK_STR(content_at(&w, 3), "hidden");

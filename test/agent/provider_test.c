@@ -46,13 +46,13 @@ static void half_an_answer(world *w, const char *m)
 static void asks_again(world *w, const char *m)
 {
     begun(w, m, "default");
-    comes(w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
+    comes(w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
 }
 
 static void refused(world *w, const char *m)
 {
     begun(w, m, "default");
-    comes(w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"no money\"}");
+    comes(w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"denied\",\"text\":\"no money\"}");
 }
 
 static void said_nothing(world *w, const char *m)
@@ -80,14 +80,14 @@ static void tools_run(world *w, const char *m)
                    "{\"id\":\"r1\",\"input\":{\"file_path\":\"a\"},\"name\":\"read_file\",\"type\":\"tool_use\"},"
                    "{\"id\":\"r2\",\"input\":{\"file_path\":\"b.png\"},\"name\":\"read_file\",\"type\":\"tool_use\"},"
                    "{\"id\":\"b1\",\"input\":{\"command\":\"x\"},\"name\":\"bash\",\"type\":\"tool_use\"}]");
-    comes(w, "r2", PAWL_DONE, "{\"content\":[{\"text\":\"an image\",\"type\":\"text\"},{\"data\":\"aGk=\",\"media_type\":\"image/png\",\"type\":\"image\"}]}");
+    comes(w, "r2", PAWL_OUTCOME_DONE, "{\"content\":[{\"text\":\"an image\",\"type\":\"text\"},{\"data\":\"aGk=\",\"media_type\":\"image/png\",\"type\":\"image\"}]}");
 }
 
 static void tool_failed(world *w, const char *m)
 {
     begun(w, m, "bypassPermissions");
     model_says(w, NULL, "bash b1 {\"command\":\"x\"};bash b2 {\"command\":\"y\"}");
-    comes(w, "b1", PAWL_DONE, "{\"content\":\"\",\"is_error\":true}");
+    comes(w, "b1", PAWL_OUTCOME_DONE, "{\"content\":\"\",\"is_error\":true}");
 }
 
 static void an_edit_is_let_finish(world *w, const char *m)
@@ -96,7 +96,7 @@ static void an_edit_is_let_finish(world *w, const char *m)
     model_says(w, NULL, "edit_file e1 {\"file_path\":\"a\"};bash b1 {\"command\":\"x\"}");
     world_signal(w, "interrupt", NULL);
     world_signal(w, "input", "\"meanwhile\"");
-    comes(w, "e1", PAWL_DONE, "\"edited\"");
+    comes(w, "e1", PAWL_OUTCOME_DONE, "\"edited\"");
 }
 
 static void a_second_cuts_the_edit(world *w, const char *m)
@@ -120,15 +120,15 @@ static void a_child_ended(world *w, const char *m)
     begun(w, m, "default");
     model_says(w, NULL, "spawn_agent s1 {\"prompt\":\"look\"};read_file r1 {\"file_path\":\"a\"}");
     world_signal(w, "interrupt", NULL);
-    comes(w, "tell", PAWL_DONE, "null");
-    comes(w, "s1", PAWL_DONE, "\"It ended without an answer: interrupt.\"");
+    comes(w, "tell", PAWL_OUTCOME_DONE, "null");
+    comes(w, "s1", PAWL_OUTCOME_DONE, "\"It ended without an answer: interrupt.\"");
 }
 
 static void after_tools(world *w, const char *m)
 {
     begun(w, m, "bypassPermissions");
     model_says(w, NULL, "bash b1 {\"command\":\"x\"}");
-    comes(w, "b1", PAWL_DONE, "\"\"");
+    comes(w, "b1", PAWL_OUTCOME_DONE, "\"\"");
 }
 
 /* No JSON, a tool that is not there, an input that does not fit, one that plan mode denies. */

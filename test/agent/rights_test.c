@@ -46,16 +46,16 @@ PAWL_TEST(test_P1_E11_a_child_that_runs_loses_what_its_parent_loses)
     CHECK_STR(command_of(&w, "tell"), "");
     world_update(&w, NULL, "{\"@mode\":\"bypassPermissions\"}");
     CHECK_STR(command_of(&w, "tell"), "");      /* more is nothing to tell */
-    comes(&w, "s2", PAWL_DONE, "\"found\"");
+    comes(&w, "s2", PAWL_OUTCOME_DONE, "\"found\"");
     world_crash(&w);
     world_update(&w, NULL, "{\"@mode\":\"plan\"}");
     CHECK_STR(given_to(&w, "tell"), "{\"run\":\"run-1.sub-s1\",\"update\":{\"@rights\":\"plan\"}}");
-    comes(&w, "tell", PAWL_DONE, "true");
+    comes(&w, "tell", PAWL_OUTCOME_DONE, "true");
     CHECK_STR(command_of(&w, "tell"), "");      /* those that are over are told nothing */
     world_update(&w, NULL, "{\"@mode\":\"default\"}");
     world_update(&w, NULL, "{\"@mode\":\"plan\"}");
     CHECK_STR(command_of(&w, "tell"), "");      /* it knows */
-    comes(&w, "s1", PAWL_DONE, "\"found\"");
+    comes(&w, "s1", PAWL_OUTCOME_DONE, "\"found\"");
     model_says(&w, "so", NULL);
     world_end(&w);
 }
@@ -75,7 +75,7 @@ PAWL_TEST(test_P1_what_a_child_was_told_is_never_more_again)
     CHECK_STR(mode_of(&w), "plan");
     model_says(&w, NULL, "edit_file e1 {\"file_path\":\"a\"}");
     while (*command_of(&w, "links") != '\0')
-        comes(&w, "links", PAWL_DONE, "{}");
+        comes(&w, "links", PAWL_OUTCOME_DONE, "{}");
     CHECK(strncmp(content_at(&w, 2), "Error: Permission denied for tool: edit_file: ", 46) == 0);
     model_says(&w, NULL, "plan_exit p1 {\"plan\":\"write\"}");
     world_answer(&w, world_open(&w, "p1", true), "true");
@@ -94,8 +94,8 @@ PAWL_TEST(test_P1_E11_a_child_tells_its_own_children)
     CHECK(strstr(given_to(&w, "searcher"), "\"@rights\":\"default\"") != NULL);
     world_update(&w, NULL, "{\"@rights\":\"plan\"}");
     CHECK_STR(given_to(&w, "tell"), "{\"run\":\"run-1.sub-s1\",\"update\":{\"@rights\":\"plan\"}}");
-    comes(&w, "tell", PAWL_DONE, "true");
-    comes(&w, "s1", PAWL_DONE, "\"found\"");
+    comes(&w, "tell", PAWL_OUTCOME_DONE, "true");
+    comes(&w, "s1", PAWL_OUTCOME_DONE, "\"found\"");
     model_says(&w, "so", NULL);
     world_end(&w);
 }
@@ -117,7 +117,7 @@ PAWL_TEST(test_A6_a_child_has_the_name_that_it_is_shown_under)
         if (i == 1) {           /* longer than the helper takes */
             snprintf(calls, sizeof calls, "{\"message\":{\"content\":[{\"id\":\"%s\",\"input\":{\"prompt\":\"x\"},\"name\":\"spawn_agent\",\"type\":\"tool_use\"}],"
                      "\"role\":\"assistant\"},\"stop\":\"tool_use\"}", ids[i][0]);
-            comes(&w, "llm", PAWL_DONE, calls);
+            comes(&w, "llm", PAWL_OUTCOME_DONE, calls);
         } else {
             model_says(&w, NULL, calls);
         }
@@ -143,19 +143,19 @@ PAWL_TEST(test_P1_E11_a_child_that_runs_gets_the_rules_of_its_parent)
 
     begun(&w, "{\"@mode\":\"acceptEdits\",\"input\":\"go\"}");
     model_says(&w, NULL, "spawn_agent s1 {\"prompt\":\"look\"};spawn_agent s2 {\"prompt\":\"look\"}");
-    comes(&w, "s2", PAWL_DONE, "\"found\"");
+    comes(&w, "s2", PAWL_OUTCOME_DONE, "\"found\"");
     world_crash(&w);
     world_update(&w, NULL, "{\"@policy\":" RULES("Edit") "}");
     CHECK_STR(given_to(&w, "tell"), "{\"run\":\"run-1.sub-s1\",\"update\":{\"@law\":{\"n\":4,\"policy\":" RULES("Edit") "}}}");
-    comes(&w, "tell", PAWL_DONE, "true");
+    comes(&w, "tell", PAWL_OUTCOME_DONE, "true");
     CHECK_STR(command_of(&w, "tell"), "");      /* those that are over are told nothing */
     world_update(&w, NULL, "{\"@policy\":null}");
     CHECK_STR(given_to(&w, "tell"), "{\"run\":\"run-1.sub-s1\",\"update\":{\"@law\":{\"n\":6,\"policy\":null}}}");
-    comes(&w, "tell", PAWL_DONE, "true");
+    comes(&w, "tell", PAWL_OUTCOME_DONE, "true");
     world_update(&w, NULL, "{\"@grants\":[{\"from\":\"ann\",\"rule\":\"Bash(make:*)\"}]}");
     CHECK_STR(given_to(&w, "tell"), "{\"run\":\"run-1.sub-s1\",\"update\":{\"@grants\":[{\"from\":\"ann\",\"rule\":\"Bash(make:*)\"}]}}");
-    comes(&w, "tell", PAWL_DONE, "true");
-    comes(&w, "s1", PAWL_DONE, "\"found\"");
+    comes(&w, "tell", PAWL_OUTCOME_DONE, "true");
+    comes(&w, "s1", PAWL_OUTCOME_DONE, "\"found\"");
     world_update(&w, NULL, "{\"@policy\":" RULES("Edit") "}");
     CHECK_STR(command_of(&w, "tell"), "");
     model_says(&w, "so", NULL);
@@ -172,15 +172,15 @@ PAWL_TEST(test_P1_E11_the_newest_rules_hold)
     world_update(&w, NULL, "{\"@law\":{\"n\":17,\"policy\":" RULES("Edit") "}}");
     CHECK_STR(world_get(&w, "@policy"), RULES("Edit"));
     CHECK_STR(given_to(&w, "tell"), "{\"run\":\"run-1.sub-s1\",\"update\":{\"@law\":{\"n\":3,\"policy\":" RULES("Edit") "}}}");
-    comes(&w, "tell", PAWL_DONE, "true");
+    comes(&w, "tell", PAWL_OUTCOME_DONE, "true");
     world_crash(&w);
     world_update(&w, NULL, "{\"@law\":{\"n\":16,\"policy\":null}}");      /* left before it, and it comes after it */
     CHECK_STR(world_get(&w, "@policy"), RULES("Edit"));
     CHECK_STR(command_of(&w, "tell"), "");
-    comes(&w, "s1", PAWL_DONE, "\"found\"");
+    comes(&w, "s1", PAWL_OUTCOME_DONE, "\"found\"");
     model_says(&w, NULL, "spawn_agent s2 {\"prompt\":\"look\"};edit_file e1 {\"file_path\":\"/w/a\"}");
     while (*command_of(&w, "links") != '\0')
-        comes(&w, "links", PAWL_DONE, "{}");
+        comes(&w, "links", PAWL_OUTCOME_DONE, "{}");
     CHECK(strstr(given_to(&w, "searcher"), "\"@policy\":" RULES("Edit")) != NULL);
     world_signal(&w, "shutdown", NULL);
     CHECK(strncmp(content_at(&w, 5), "Error: Permission denied for tool: edit_file: ", 46) == 0);
@@ -196,9 +196,9 @@ PAWL_TEST(test_P1_what_waits_for_its_turn_is_decided_by_the_rules_that_come)
     model_says(&w, NULL, "bash b1 {\"command\":\"make\"};bash b2 {\"command\":\"rm x\"};bash b3 {\"command\":\"ls\"}");
     world_update(&w, NULL, "{\"@law\":{\"n\":17,\"policy\":" RULES("Bash(rm:*)") "}}");
     world_crash(&w);
-    comes(&w, "b1", PAWL_DONE, "\"made\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"made\"");
     CHECK_STR(command_of(&w, "b2"), "");
-    comes(&w, "b3", PAWL_DONE, "\"x\"");
+    comes(&w, "b3", PAWL_OUTCOME_DONE, "\"x\"");
     CHECK(strncmp(content_at(&w, 3), "Error: Permission denied for tool: bash: ", 41) == 0);
     model_says(&w, "so", NULL);
     world_end(&w);
@@ -215,11 +215,11 @@ PAWL_TEST(test_P1_what_was_let_in_is_decided_anew_when_the_mode_changes)
     CHECK(*command_of(&w, "b1") != '\0');
     world_update(&w, NULL, "{\"@mode\":\"plan\"}");
     world_crash(&w);
-    comes(&w, "b1", PAWL_DONE, "\"x\"");        /* what runs, runs; its handler is told of the mode at each attempt */
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"x\"");        /* what runs, runs; its handler is told of the mode at each attempt */
     while (*command_of(&w, "links") != '\0')
-        comes(&w, "links", PAWL_DONE, "{}");
+        comes(&w, "links", PAWL_OUTCOME_DONE, "{}");
     CHECK_STR(command_of(&w, "e1"), "");
-    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"a\"");
     CHECK_STR(roles(&w), "user assistant tool:b1 tool:e1 tool:r1");
     CHECK(strncmp(content_at(&w, 3), "Error: Permission denied for tool: edit_file: ", 46) == 0);
     model_says(&w, "so", NULL);
@@ -236,18 +236,18 @@ PAWL_TEST(test_W6_and_asked_anew_where_a_person_let_it_in)
     CHECK_STR(agent_shows(&w), "executing_tool");
     world_update(&w, NULL, "{\"@policy\":{\"allow\":[\"Bash(z)\"]}}");
     CHECK_STR(agent_shows(&w), "waiting_for_permission");       /* while the first is used */
-    comes(&w, "b1", PAWL_DONE, "\"x\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"x\"");
     CHECK_STR(command_of(&w, "b2"), "");
     world_crash(&w);
     world_answer(&w, world_open(&w, "b2", true), "true");
     CHECK(*command_of(&w, "b2") != '\0');
-    comes(&w, "b2", PAWL_DONE, "\"y\"");
-    comes(&w, "r1", PAWL_DONE, "\"a\"");
+    comes(&w, "b2", PAWL_OUTCOME_DONE, "\"y\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"a\"");
     CHECK_STR(roles(&w), "user assistant tool:b1 tool:b2 tool:r1");
     model_says(&w, NULL, "bash b3 {\"command\":\"z\"};bash b4 {\"command\":\"z\"}");
     world_update(&w, NULL, "{\"@policy\":{}}");
     world_answer(&w, world_open(&w, "b4", true), "false");      /* the other runs: the model is told */
-    comes(&w, "b3", PAWL_DONE, "\"z\"");
+    comes(&w, "b3", PAWL_OUTCOME_DONE, "\"z\"");
     CHECK_STR(content_at(&w, 7), "Error: User denied permission for: bash");
     CHECK_STR(agent_shows(&w), "processing");
     model_says(&w, NULL, "bash b5 {\"command\":\"z\"}");
@@ -266,7 +266,7 @@ PAWL_TEST(test_A4_an_interrupt_where_it_is_asked_anew)
     CHECK(*world_open(&w, "b1", true) != '\0');
     world_signal(&w, "interrupt", NULL);
     CHECK_STR(world_open(&w, "b1", true), "");
-    comes(&w, "e1", PAWL_DONE, "\"edited\"");
+    comes(&w, "e1", PAWL_OUTCOME_DONE, "\"edited\"");
     CHECK_STR(roles(&w), "user assistant tool:e1 tool:b1 user");
     CHECK_STR(content_at(&w, 3), "Interrupted");
     CHECK_STR(agent_shows(&w), "done");

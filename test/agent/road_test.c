@@ -36,12 +36,12 @@ PAWL_TEST(test_W6_a_yes_to_other_arguments_is_to_those_alone)
     CHECK(*command_of(&w, "b0") != '\0');
     world_update(&w, NULL, "{\"@policy\":{\"deny\":[\"Read\"]}}");      /* it is asked anew, of what the model said */
     world_crash(&w);
-    comes(&w, "b0", PAWL_DONE, "\"\"");
+    comes(&w, "b0", PAWL_OUTCOME_DONE, "\"\"");
     CHECK_STR(command_of(&w, "b1"), "");
     CHECK(*world_open(&w, "b1", true) != '\0');
     world_answer(&w, "b1", "{\"approve\":true,\"input\":{\"command\":\"safe\"}}");
     CHECK(strstr(given(&w, "b1"), "\"safe\"") != NULL && strstr(given(&w, "b1"), "DANGER") == NULL);
-    comes(&w, "b1", PAWL_DONE, "\"\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"\"");
     model_says(&w, "so", NULL);
     world_end(&w);
 }
@@ -56,7 +56,7 @@ PAWL_TEST(test_W6_what_was_let_in_looks_again_while_others_are_asked)
     world_answer(&w, "b1", "true");
     CHECK(strncmp(content_at(&w, 2), "Error: Permission denied for tool: bash: ", 41) == 0);
     CHECK_STR(command_of(&w, "b0"), "");
-    comes(&w, "b1", PAWL_DONE, "\"\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"\"");
     model_says(&w, "so", NULL);
     world_end(&w);
 }
@@ -72,7 +72,7 @@ PAWL_TEST(test_P1_plan_mode_binds_the_rest_of_the_answer)
     CHECK(strncmp(content_at(&w, 3), "Error: Permission denied for tool: edit_file: ", 46) == 0);
     CHECK(strstr(given(&w, "s1"), "\"@mode\":\"plan\"") != NULL);
     CHECK(strstr(given(&w, "s1"), "\"@rights\":\"plan\"") != NULL);
-    comes(&w, "s1", PAWL_DONE, "\"y\"");
+    comes(&w, "s1", PAWL_OUTCOME_DONE, "\"y\"");
     model_says(&w, "so", NULL);
     world_end(&w);
 }
@@ -129,7 +129,7 @@ PAWL_TEST(test_A8_without_room_a_call_fails_alone)
     world_budget((pawl_caps){0});
     CHECK(*command_of(&w, "f1") != '\0');
     CHECK_STR(command_of(&w, "f2"), "");
-    comes(&w, "f1", PAWL_DONE, "\"page\"");
+    comes(&w, "f1", PAWL_OUTCOME_DONE, "\"page\"");
     CHECK_STR(roles(&w), "user assistant tool:f1 tool:f2");
     CHECK_STR(content_at(&w, 2), "page");
     CHECK_STR(content_at(&w, 3), "Error: The budget has no room for it");
@@ -179,7 +179,7 @@ PAWL_TEST(test_X3_odd_replies_fail_nothing)
         world_budget((pawl_caps){ .tokens = 1000000 });
         agent_begin(&w, &a, "{\"input\":\"go\"}");
         world_budget((pawl_caps){0});
-        comes(&w, "llm", PAWL_DONE, replies[i]);
+        comes(&w, "llm", PAWL_OUTCOME_DONE, replies[i]);
         CHECK_STR(agent_shows(&w), "idle");
         world_signal(&w, "input", "\"more\"");
         CHECK_STR(world_status(&w), i < 3 ? "working" : world_status(&w));

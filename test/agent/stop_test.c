@@ -63,7 +63,7 @@ PAWL_TEST(test_A4_while_it_waits_to_ask_again)
     world w;
 
     begun(&w, "default");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
     interrupted(&w);
 }
 
@@ -93,7 +93,7 @@ PAWL_TEST(test_A4_while_tools_run)
 
     begun(&w, "bypassPermissions");
     model_says(&w, NULL, "read_file r1 {\"file_path\":\"a\"};read_file r2 {\"file_path\":\"b\"};bash b1 {\"command\":\"x\"}");
-    comes(&w, "r1", PAWL_DONE, "\"one\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"one\"");
     interrupted(&w);
 }
 
@@ -106,7 +106,7 @@ PAWL_TEST(test_A4_one_that_edits_is_let_finish)
     world_signal(&w, "interrupt", NULL);
     CHECK_STR(agent_shows(&w), "executing_tool");
     world_signal(&w, "input", "\"meanwhile\"");
-    comes(&w, "e1", PAWL_DONE, "\"edited\"");
+    comes(&w, "e1", PAWL_OUTCOME_DONE, "\"edited\"");
     CHECK_STR(roles(&w), "user assistant tool:e1 tool:b1 user user");  /* and what was queued begins */
     CHECK_STR(content_at(&w, 2), "edited");
     CHECK_STR(content_at(&w, 3), "Interrupted");
@@ -141,8 +141,8 @@ PAWL_TEST(test_A4_a_child_is_interrupted_alike)
     world_signal(&w, "interrupt", NULL);
     CHECK(*command_of(&w, "tell") != '\0');
     CHECK(*command_of(&w, "s1") != '\0');       /* its end is waited for */
-    comes(&w, "tell", PAWL_DONE, "null");
-    comes(&w, "s1", PAWL_DONE, "\"It ended without an answer: interrupt.\"");
+    comes(&w, "tell", PAWL_OUTCOME_DONE, "null");
+    comes(&w, "s1", PAWL_OUTCOME_DONE, "\"It ended without an answer: interrupt.\"");
     CHECK_STR(agent_shows(&w), "done");
     check_valid(&w);
     world_end(&w);
@@ -156,7 +156,7 @@ PAWL_TEST(test_A4_after_tools)
     a.post_tools = true;
     agent_begin(&w, &a, "{\"@mode\":\"bypassPermissions\",\"input\":\"go\"}");
     model_says(&w, NULL, "bash b1 {\"command\":\"x\"}");
-    comes(&w, "b1", PAWL_DONE, "\"\"");
+    comes(&w, "b1", PAWL_OUTCOME_DONE, "\"\"");
     interrupted(&w);
 }
 
@@ -218,7 +218,7 @@ PAWL_TEST(test_A4_five_children_end_in_any_order)
             p /= n;
             snprintf(id, sizeof id, "s%d", left[at]);
             snprintf(value, sizeof value, "\"of %d\"", left[at]);
-            comes(&w, id, PAWL_DONE, value);
+            comes(&w, id, PAWL_OUTCOME_DONE, value);
             for (int i = at; i < n - 1; i++)
                 left[i] = left[i + 1];
         }

@@ -29,10 +29,10 @@ PAWL_TEST(test_A1_G2_two_reads)
     model_says(&w, NULL, "read_file c1 {\"file_path\":\"a\"};read_file c2 {\"file_path\":\"b\"}");
     CHECK_STR(agent_shows(&w), "executing_tool");
     CHECK(*command_of(&w, "c1") != '\0' && *command_of(&w, "c2") != '\0');     /* side by side */
-    comes(&w, "c2", PAWL_DONE, "{\"content\":\"two\"}");
+    comes(&w, "c2", PAWL_OUTCOME_DONE, "{\"content\":\"two\"}");
     CHECK_STR(command_of(&w, "llm"), "");
     CHECK_STR(roles(&w), "user assistant");
-    comes(&w, "c1", PAWL_DONE, "{\"content\":\"one\"}");
+    comes(&w, "c1", PAWL_OUTCOME_DONE, "{\"content\":\"one\"}");
     CHECK_STR(roles(&w), "user assistant tool:c1 tool:c2");
     CHECK_STR(content_at(&w, 2), "one");
     CHECK_STR(content_at(&w, 3), "two");
@@ -53,14 +53,14 @@ PAWL_TEST(test_A1_G3_a_mutation_calls_for_the_hook)
     a.post_tools = true;
     agent_begin(&w, &a, "{\"@mode\":\"acceptEdits\",\"@cwd\":\"/w\",\"@policy\":{\"cwd\":\"/w\"},\"input\":\"edit\"}");
     model_says(&w, NULL, "edit_file c1 {\"file_path\":\"/w/a\"}");
-    comes(&w, "c1", PAWL_DONE, "{\"content\":\"edited\"}");
+    comes(&w, "c1", PAWL_OUTCOME_DONE, "{\"content\":\"edited\"}");
     CHECK_STR(command_of(&w, "llm"), "");
     CHECK_STR(args_of(&w, "post-tools"), "{\"calls\":[{\"id\":\"c1\",\"input\":{\"file_path\":\"/w/a\"},\"name\":\"edit_file\",\"type\":\"tool_use\"}],\"cwd\":\"/w\","
                                         "\"tools\":[{\"succeeded\":true,\"tool_name\":\"edit_file\"}]}");
-    comes(&w, "post-tools", PAWL_DONE, "{\"action_taken\":false}");
+    comes(&w, "post-tools", PAWL_OUTCOME_DONE, "{\"action_taken\":false}");
     CHECK(*command_of(&w, "llm") != '\0');
     model_says(&w, NULL, "edit_file c2 {\"file_path\":\"/w/a\"}");
-    comes(&w, "c2", PAWL_DONE, "{\"content\":\"no such text\",\"is_error\":true}");
+    comes(&w, "c2", PAWL_OUTCOME_DONE, "{\"content\":\"no such text\",\"is_error\":true}");
     CHECK_STR(command_of(&w, "post-tools"), "");        /* a failure is no mutation */
     CHECK_STR(content_at(&w, 4), "Error: no such text");
     CHECK(*command_of(&w, "llm") != '\0');
@@ -77,9 +77,9 @@ PAWL_TEST(test_G3_the_hook_is_told_what_a_person_made_of_a_call)
     agent_begin(&w, &a, "{\"input\":\"edit\"}");
     model_says(&w, NULL, "edit_file c1 {\"file_path\":\"/w/a\"};read_file c2 {\"file_path\":\"/w/b\"}");
     world_answer(&w, NULL, "{\"approve\":true,\"input\":{\"file_path\":\"/w/c\"}}");
-    comes(&w, "c1", PAWL_DONE, "{\"content\":\"edited\"}");
+    comes(&w, "c1", PAWL_OUTCOME_DONE, "{\"content\":\"edited\"}");
     world_crash(&w);
-    comes(&w, "c2", PAWL_DONE, "{\"content\":\"no such file\",\"is_error\":true}");
+    comes(&w, "c2", PAWL_OUTCOME_DONE, "{\"content\":\"no such file\",\"is_error\":true}");
     world_crash(&w);
     CHECK(strstr(args_of(&w, "post-tools"), "\"tools\":[{\"succeeded\":true,\"tool_input\":{\"file_path\":\"/w/c\"},\"tool_name\":\"edit_file\"},"
                                             "{\"succeeded\":false,\"tool_name\":\"read_file\"}]}") != NULL);
@@ -94,8 +94,8 @@ PAWL_TEST(test_A1_G3_the_hook_fails_open)
     a.post_tools = true;
     agent_begin(&w, &a, "{\"@mode\":\"bypassPermissions\",\"input\":\"edit\"}");
     model_says(&w, NULL, "bash c1 {\"command\":\"true\"}");
-    comes(&w, "c1", PAWL_DONE, "{\"content\":\"\"}");
-    comes(&w, "post-tools", PAWL_ERROR, "{\"code\":\"effect\",\"text\":\"no git here\"}");
+    comes(&w, "c1", PAWL_OUTCOME_DONE, "{\"content\":\"\"}");
+    comes(&w, "post-tools", PAWL_OUTCOME_ERROR, "{\"code\":\"effect\",\"text\":\"no git here\"}");
     CHECK(*command_of(&w, "llm") != '\0');
     model_says(&w, "so", NULL);
     world_end(&w);
@@ -110,11 +110,11 @@ PAWL_TEST(test_A2_G4_retries)
 
     a.max_retries = 2;
     agent_begin(&w, &a, "{\"input\":\"hello\"}");
-    comes(&w, "llm", PAWL_ERROR, busy);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, busy);
     CHECK_STR(agent_shows(&w), "processing");
     CHECK_STR(command_of(&w, "llm"), "");
     wakes(&w);
-    comes(&w, "llm", PAWL_ERROR, busy);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, busy);
     CHECK_STR(agent_shows(&w), "error");
     CHECK_STR(roles(&w), "user");       /* the message is still there */
     CHECK_STR(world_status(&w), "input-required");
@@ -131,7 +131,7 @@ static int64_t sleeps_ms(world *w)
     pawl_command cmd;
 
     for (size_t i = 0; i < pawl_state_commands(w->st); i++)
-        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, NULL) == PAWL_OK && cmd.kind == PAWL_SLEEP)
+        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, NULL) == PAWL_OK && cmd.kind == PAWL_COMMAND_SLEEP)
             return cmd.due_ms - pawl_state_time_ms(w->st);
     return -1;
 }
@@ -145,11 +145,11 @@ PAWL_TEST(test_A2_delays_of_the_source)
     a.max_retries = 8;
     agent_begin(&w, &a, "{\"input\":\"hello\"}");
     for (size_t i = 0; i < sizeof due / sizeof *due; i++) {
-        comes(&w, "llm", i % 2 == 0 ? PAWL_ERROR : PAWL_TIMED_OUT, busy);
+        comes(&w, "llm", i % 2 == 0 ? PAWL_OUTCOME_ERROR : PAWL_TIMED_OUT, busy);
         CHECK_INT(sleeps_ms(&w), due[i]);
         wakes(&w);
     }
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":90000,\"text\":\"Rate limited\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":90000,\"text\":\"Rate limited\"}");
     CHECK_STR(agent_shows(&w), "error");
     world_end(&w);
 }
@@ -160,10 +160,10 @@ PAWL_TEST(test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends)
     world w;
 
     agent_begin(&w, &a, "{\"input\":\"hello\"}");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":90000,\"text\":\"Rate limited\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":90000,\"text\":\"Rate limited\"}");
     CHECK_INT(sleeps_ms(&w), 90000);
     wakes(&w);
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"denied\",\"text\":\"API error: no credit\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"denied\",\"text\":\"API error: no credit\"}");
     CHECK_STR(agent_shows(&w), "error");
     CHECK(strstr(world_get(&w, "@agent"), "LLM error: API error: no credit") != NULL);
     world_end(&w);
@@ -180,16 +180,16 @@ PAWL_TEST(test_A3_reads_side_by_side_others_one_by_one)
     model_says(&w, NULL, "read_file r1 {\"file_path\":\"a\"};read_file r2 {\"file_path\":\"b\"};bash b1 {\"command\":\"x\"};edit_file e1 {\"file_path\":\"c\"};read_file r3 {\"file_path\":\"d\"}");
     CHECK(*command_of(&w, "r1") != '\0' && *command_of(&w, "r2") != '\0');
     CHECK_STR(command_of(&w, "b1"), "");
-    comes(&w, "r2", PAWL_DONE, "\"2\"");
+    comes(&w, "r2", PAWL_OUTCOME_DONE, "\"2\"");
     CHECK_STR(command_of(&w, "b1"), "");
-    comes(&w, "r1", PAWL_DONE, "\"1\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"1\"");
     CHECK(*command_of(&w, "b1") != '\0');
     CHECK_STR(command_of(&w, "e1"), "");
     comes(&w, "b1", PAWL_TIMED_OUT, NULL);
     CHECK(*command_of(&w, "e1") != '\0');
     CHECK_STR(command_of(&w, "r3"), "");        /* it might read what the edit writes */
-    comes(&w, "e1", PAWL_DONE, "\"e\"");
-    comes(&w, "r3", PAWL_DONE, "{\"rows\":3}");
+    comes(&w, "e1", PAWL_OUTCOME_DONE, "\"e\"");
+    comes(&w, "r3", PAWL_OUTCOME_DONE, "{\"rows\":3}");
     CHECK_STR(roles(&w), "user assistant tool:r1 tool:r2 tool:b1 tool:e1 tool:r3");
     CHECK_STR(content_at(&w, 4), "Error: Tool execution timed out");
     CHECK_STR(content_at(&w, 6), "{\"rows\":3}");
@@ -200,9 +200,9 @@ PAWL_TEST(test_A3_reads_side_by_side_others_one_by_one)
 PAWL_TEST(test_A5_a_tool_says_that_it_runs_alone)
 {
     static const pawl_agent_tool tools[] = {
-        { .name = "read_file", .rule = "Read", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .effect = PAWL_PURE },
-        { .name = "survey", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .effect = PAWL_PURE, .alone = true },
-        { .name = "ping", .schema = "{\"type\":\"object\"}", .cls = PAWL_NET, .effect = PAWL_AT_LEAST_ONCE, .beside = true },
+        { .name = "read_file", .rule = "Read", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_PURE },
+        { .name = "survey", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_PURE, .alone = true },
+        { .name = "ping", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_NET, .effect = PAWL_CLASS_AT_LEAST_ONCE, .beside = true },
     };
     const pawl_agent a = { .name = "helper", .version = 1, .model = "script:none", .tools = tools, .ntools = 3 };
     world w;
@@ -211,12 +211,12 @@ PAWL_TEST(test_A5_a_tool_says_that_it_runs_alone)
     model_says(&w, NULL, "read_file r1 {};ping p1 {};survey s1 {};read_file r2 {}");
     CHECK(*command_of(&w, "r1") != '\0' && *command_of(&w, "p1") != '\0');
     CHECK_STR(command_of(&w, "s1"), "");
-    comes(&w, "r1", PAWL_DONE, "\"1\"");
-    comes(&w, "p1", PAWL_DONE, "\"2\"");
+    comes(&w, "r1", PAWL_OUTCOME_DONE, "\"1\"");
+    comes(&w, "p1", PAWL_OUTCOME_DONE, "\"2\"");
     CHECK(*command_of(&w, "s1") != '\0');
     CHECK_STR(command_of(&w, "r2"), "");
-    comes(&w, "s1", PAWL_DONE, "\"3\"");
-    comes(&w, "r2", PAWL_DONE, "\"4\"");
+    comes(&w, "s1", PAWL_OUTCOME_DONE, "\"3\"");
+    comes(&w, "r2", PAWL_OUTCOME_DONE, "\"4\"");
     model_says(&w, "so", NULL);
     world_end(&w);
 }
@@ -240,7 +240,7 @@ PAWL_TEST(test_A1_messages_stand_in_request_order)
 
             p /= n;
             snprintf(value, sizeof value, "{\"content\":\"of %s\"}", ids[left[at]]);
-            comes(&w, ids[left[at]], PAWL_DONE, value);
+            comes(&w, ids[left[at]], PAWL_OUTCOME_DONE, value);
             for (int i = at; i < n - 1; i++)
                 left[i] = left[i + 1];
         }
@@ -281,7 +281,7 @@ PAWL_TEST(test_A2_a_request_says_how_often_it_was_made)
     world w;
 
     agent_begin(&w, &a, "{\"input\":\"hello\"}");
-    comes(&w, "llm", PAWL_ERROR, busy);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, busy);
     wakes(&w);
     CHECK_INT(pawl_state_command(w.st, 0, w.look, &cmd, NULL, NULL), PAWL_OK);
     CHECK_INT(pawl_value_int(pawl_value_get(cmd.args, "retry")), 1);
@@ -347,12 +347,12 @@ PAWL_TEST(test_A4_a_pause_with_calls_waits_for_their_results)
     world w;
 
     agent_begin(&w, &a, "{\"input\":\"go\"}");
-    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"text\":\"first\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"pause_turn\"}");
+    comes(&w, "llm", PAWL_OUTCOME_DONE, "{\"message\":{\"content\":[{\"text\":\"first\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"pause_turn\"}");
     CHECK_STR(roles(&w), "user assistant");
-    comes(&w, "llm", PAWL_DONE, "{\"message\":{\"content\":[{\"id\":\"c1\",\"input\":{\"file_path\":\"a\"},\"name\":\"read_file\",\"type\":\"tool_use\"}],"
+    comes(&w, "llm", PAWL_OUTCOME_DONE, "{\"message\":{\"content\":[{\"id\":\"c1\",\"input\":{\"file_path\":\"a\"},\"name\":\"read_file\",\"type\":\"tool_use\"}],"
                                 "\"role\":\"assistant\"},\"stop\":\"pause_turn\"}");
     CHECK_STR(command_of(&w, "llm"), "");
-    comes(&w, "c1", PAWL_DONE, "{\"content\":\"A\"}");
+    comes(&w, "c1", PAWL_OUTCOME_DONE, "{\"content\":\"A\"}");
     CHECK_STR(roles(&w), "user assistant assistant tool:c1");
     model_says(&w, "done", NULL);
     CHECK_STR(agent_shows(&w), "idle");
@@ -395,7 +395,7 @@ PAWL_TEST(test_the_model_is_told_its_system_and_what_is_pinned)
 
     agent_begin(&w, &a, "{\"input\":\"go\"}");
     system_is(&w, "[\"You help.\"]");
-    comes(&w, "llm", PAWL_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"text\":\"busy\"}");
     wakes(&w);
     system_is(&w, "[\"You help.\"]");
     model_says(&w, "done", NULL);

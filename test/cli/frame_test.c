@@ -66,9 +66,9 @@ static pawl_machine *essay(void)
 {
     pawl_graph *g = pawl_graph_new("essay", 1);
 
-    pawl_graph_channel(g, "request", PAWL_LAST);
-    pawl_graph_channel(g, "draft", PAWL_LAST);
-    pawl_graph_channel(g, "published", PAWL_LAST);
+    pawl_graph_channel(g, "request", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "draft", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "published", PAWL_RULE_LAST);
     pawl_graph_node(g, "draft", draft, NULL);
     pawl_graph_node(g, "publish", publish, NULL);
     pawl_graph_chain(g, PAWL_START, "draft", "publish", PAWL_END, NULL);
@@ -80,7 +80,7 @@ static pawl_machine *single(const char *name, pawl_node_fn *fn, pawl_node_fn *ot
 {
     pawl_graph *g = pawl_graph_new(name, 1);
 
-    pawl_graph_channel(g, "colour", PAWL_LAST);
+    pawl_graph_channel(g, "colour", PAWL_RULE_LAST);
     pawl_graph_node(g, "first", fn, NULL);
     pawl_graph_edge(g, PAWL_START, "first");
     pawl_graph_edge(g, "first", PAWL_END);
@@ -129,7 +129,7 @@ static pawl_code run_it(pawl_machine *m, const char *run, const char *context, c
 
     CHECK(e != NULL);
     if (pawl_machine_effect(pawl_engine_machine(e), "llm", NULL) || strcmp(pawl_machine_name(pawl_engine_machine(e)), "essay") == 0)
-        CHECK_INT(pawl_engine_effect(e, "llm", echo, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+        CHECK_INT(pawl_engine_effect(e, "llm", echo, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     rc = pawl_run_with(e, &info, input, &err);
     if (rc == PAWL_INTERRUPTED && answer != NULL)
         rc = pawl_answer(e, run, NULL, answer, &err);
@@ -145,7 +145,7 @@ static void fork_it(const char *run, uint64_t seq, const char *fork)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e = pawl_engine_new(essay(), store_open(), &err);
 
-    CHECK_INT(pawl_engine_effect(e, "llm", echo, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "llm", echo, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     if (pawl_run_fork_with(e, run, seq, fork, &change, &err) != PAWL_OK)
         CHECK_FAIL("%s: %s", fork, err.text);
     if (pawl_run(e, fork, NULL, &err) < 0)
@@ -402,7 +402,7 @@ PAWL_TEST(large_values_outlast_their_journal)
         CHECK_FAIL("%s", err.text);
     CHECK_INT(pawl_history_state(s, "gate-1", 0, &st, &err), PAWL_OK);
     CHECK_INT(pawl_value_size(pawl_state_get(st, "draft")), 199985);
-    CHECK_INT(pawl_state_status(st), PAWL_COMPLETED);
+    CHECK_INT(pawl_state_status(st), PAWL_STATUS_COMPLETED);
     pawl_state_free(st);
     CHECK_INT(pawl_history_state(s, "gate-1", 1, &st, &err), PAWL_GONE);
     pawl_store_free(s);

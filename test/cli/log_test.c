@@ -49,8 +49,8 @@ static pawl_engine *engine_in(house *h)
     pawl_graph *g = pawl_graph_new("survey", 1);
     pawl_engine *e;
 
-    pawl_graph_channel(g, "facts", PAWL_APPEND);
-    pawl_graph_channel(g, "dir", PAWL_LAST);
+    pawl_graph_channel(g, "facts", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "dir", PAWL_RULE_LAST);
     pawl_graph_node(g, "list", plans, NULL);
     pawl_graph_node(g, "measure", measures, NULL);
     pawl_graph_node(g, "write", measures, NULL);
@@ -59,7 +59,7 @@ static pawl_engine *engine_in(house *h)
     pawl_graph_goto(g, "list", "measure", PAWL_END, NULL);
     pawl_graph_chain(g, "measure", "write", PAWL_END, NULL);
     e = pawl_engine_new(pawl_graph_compile(g, &h->err), pawl_store_sqlite(h->url + strlen("sqlite:"), NULL, &h->err), &h->err);
-    if (e == NULL || pawl_engine_effect(e, "run-1a2b3c4d", measured, NULL, PAWL_AT_LEAST_ONCE, &h->err) != PAWL_OK)
+    if (e == NULL || pawl_engine_effect(e, "run-1a2b3c4d", measured, NULL, PAWL_CLASS_AT_LEAST_ONCE, &h->err) != PAWL_OK)
         CHECK_FAIL("%s", h->err.text);
     return e;
 }

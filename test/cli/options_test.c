@@ -122,9 +122,9 @@ PAWL_TEST(durations_have_units)
 PAWL_TEST(every_end_has_its_code)
 {
     static const struct { pawl_status status; bool waits; int code; } all[] = {
-        { PAWL_COMPLETED, false, 0 }, { PAWL_FAILED, false, 1 }, { PAWL_REJECTED, false, 1 }, { PAWL_CANCELED_RUN, false, 4 },
-        { PAWL_INPUT_REQUIRED, true, 3 }, { PAWL_INPUT_REQUIRED, false, 3 }, { PAWL_WORKING, true, 3 }, { PAWL_WORKING, false, 0 },
-        { PAWL_SUBMITTED, false, 0 },
+        { PAWL_STATUS_COMPLETED, false, 0 }, { PAWL_STATUS_FAILED, false, 1 }, { PAWL_STATUS_REJECTED, false, 1 }, { PAWL_STATUS_CANCELED, false, 4 },
+        { PAWL_STATUS_INPUT_REQUIRED, true, 3 }, { PAWL_STATUS_INPUT_REQUIRED, false, 3 }, { PAWL_STATUS_WORKING, true, 3 }, { PAWL_STATUS_WORKING, false, 0 },
+        { PAWL_STATUS_SUBMITTED, false, 0 },
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -80,7 +80,7 @@ static void essay(int columns, bool colour, const char *draws, const char *past,
     look l;
 
     look_begin(&l, town_essay(NULL), columns, colour);
-    CHECK_INT(pawl_engine_effect(l.t.e, "llm", writes, &l, PAWL_AT_LEAST_ONCE, &l.t.err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(l.t.e, "llm", writes, &l, PAWL_CLASS_AT_LEAST_ONCE, &l.t.err), PAWL_OK);
     CHECK_INT(town_run(&l.t, "r", NULL), PAWL_INTERRUPTED);
     is_text(&l.drawn, draws);
     look_on(&l, false);
@@ -112,7 +112,7 @@ PAWL_TEST(test_in_a_pipe_waits_and_answers_are_shown_too)
     look l;
 
     look_begin(&l, town_essay(NULL), 80, false);
-    town_acts(&l.t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&l.t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     l.t.replies[0] = "\"first\"";
     CHECK_INT(town_run(&l.t, "r", NULL), PAWL_INTERRUPTED);
     CHECK_INT(pawl_event_send(l.t.e, "r", &(pawl_event){ .kind = PAWL_EV_ANSWER, .value = "true", .by = "bob", .note = "fine" }, &l.t.err),
@@ -178,7 +178,7 @@ static void fan_out_at(int columns, uint32_t at_once, const char *draws, const c
     look l;
 
     look_begin(&l, fan_out(at_once), columns, false);
-    CHECK_INT(pawl_engine_effect(l.t.e, "run-1a2b3c4d", counts, &l, PAWL_AT_LEAST_ONCE, &l.t.err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(l.t.e, "run-1a2b3c4d", counts, &l, PAWL_CLASS_AT_LEAST_ONCE, &l.t.err), PAWL_OK);
     CHECK_INT(town_run(&l.t, "r", NULL), PAWL_HALTED);
     look_on(&l, true);
     is_text(&l.drawn, draws);
@@ -212,7 +212,7 @@ PAWL_TEST(test_a_fan_out_knows_how_many_there_will_be_before_they_begin)
     look l;
 
     look_begin(&l, fan_out(1), 80, false);
-    CHECK_INT(pawl_engine_effect(l.t.e, "run-1a2b3c4d", counts, &l, PAWL_AT_LEAST_ONCE, &l.t.err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(l.t.e, "run-1a2b3c4d", counts, &l, PAWL_CLASS_AT_LEAST_ONCE, &l.t.err), PAWL_OK);
     CHECK_INT(town_run(&l.t, "r", NULL), PAWL_HALTED);
     look_on(&l, true);
     buf_char(&l.out, '\0');
@@ -243,7 +243,7 @@ PAWL_TEST(test_a_node_of_a_subgraph_has_its_path)
         pawl_graph *g = pawl_graph_new("office", 1), *desk = pawl_graph_new("desk", 1);
         look l;
 
-        pawl_graph_channel(desk, "x", PAWL_LAST);
+        pawl_graph_channel(desk, "x", PAWL_RULE_LAST);
         pawl_graph_node(desk, "check", passes, NULL);
         pawl_graph_chain(desk, PAWL_START, "check", PAWL_END, NULL);
         pawl_graph_node(g, "in", many ? sends_to_desks : passes, NULL);
@@ -537,7 +537,7 @@ static void viewed(bool tty, const char *term, const char *first, const char *se
 
     setenv("TERM", term, 1);
     town_begin(&t, town_essay(NULL), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "\"first\"";
     stderr_begin(&p);
     w = view_begin(&c, t.e, "r");
@@ -574,7 +574,7 @@ PAWL_TEST(test_on_a_terminal_the_cursor_is_there_again_after_each_write)
 
     setenv("TERM", "xterm", 1);
     town_begin(&t, town_essay(NULL), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "\"first\"";
     stderr_begin(&p);
     w = view_begin(&c, t.e, "r");

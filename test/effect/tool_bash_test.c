@@ -343,7 +343,7 @@ static void without(void)
     k.h.job.mode = "plan";
     CHECK_INT(use(&k, "bash", "{\"command\":\"echo x >a\"}"), PAWL_DENIED);
     CHECK_STR(reply_why(&k.h.reply), "in plan mode a command runs in a sandbox that can only read, and bwrap is not here: install bubblewrap");
-    command_add(&k, "looks", PAWL_READ, "echo x >made");
+    command_add(&k, "looks", PAWL_PERMISSION_READ, "echo x >made");
     CHECK_INT(use(&k, "looks", "{\"a\":1}"), PAWL_DENIED);
     CHECK_INT(names_in(&k, "."), 0);
     kit_close(&k);
@@ -520,16 +520,16 @@ PAWL_TEST(test_P13_a_command_has_limits)
 
 PAWL_TEST(test_A5_a_program_gets_its_input_on_stdin)
 {
-    const pawl_tool tool = { .name = "x", .schema = ANY, .cls = PAWL_READ };
+    const pawl_tool tool = { .name = "x", .schema = ANY, .cls = PAWL_PERMISSION_READ };
     const char *const none[] = { NULL };
     pawl_err err = {0};
     kit k;
 
     kit_open(&k);
-    command_add(&k, "echo", PAWL_READ, "cat; echo; echo \"$1 ${PAWL_TOOL_INPUT-none}\"; pwd | sed s,.*/,,");
-    command_add(&k, "bad", PAWL_READ, "echo out; echo one >&2; echo two >&2; exit 4");
-    command_add(&k, "long", PAWL_READ, "head -c 5000 /dev/zero | tr '\\0' x");
-    command_add(&k, "bytes", PAWL_READ, "printf '\\377'");
+    command_add(&k, "echo", PAWL_PERMISSION_READ, "cat; echo; echo \"$1 ${PAWL_TOOL_INPUT-none}\"; pwd | sed s,.*/,,");
+    command_add(&k, "bad", PAWL_PERMISSION_READ, "echo out; echo one >&2; echo two >&2; exit 4");
+    command_add(&k, "long", PAWL_PERMISSION_READ, "head -c 5000 /dev/zero | tr '\\0' x");
+    command_add(&k, "bytes", PAWL_PERMISSION_READ, "printf '\\377'");
     GIVES(&k, "echo", "{\"b\":\"x\",\"a\":1}", "{\"a\":1,\"b\":\"x\"}\n{{.input.a}} none\nwork\n");
     REFUSES(&k, "echo", "{\"a\":\"1\"}", "Invalid arguments: input: /a: an integer is due, not a string");
     REFUSES(&k, "bad", "{\"a\":1}", "exit code 4\none\ntwo\n");
@@ -545,7 +545,7 @@ PAWL_TEST(test_A5_a_program_gets_its_input_on_stdin)
 PAWL_TEST(test_A5_a_program_gets_the_keys_that_are_named)
 {
     static const char *const run[] = { "sh", "-c", "env | grep -E '=k[1-6]$|=seen$' | sort", NULL }, *const env[] = { "NEAR_API_KEY", "PAWL_SECRET_B", NULL };
-    pawl_tool tool = { .name = "none", .schema = ANY, .cls = PAWL_READ };
+    pawl_tool tool = { .name = "none", .schema = ANY, .cls = PAWL_PERMISSION_READ };
     pawl_err err = {0};
     kit k;
 
@@ -580,8 +580,8 @@ PAWL_TEST(test_P1_programs_in_plan_mode)
     kit k;
 
     kit_open(&k);
-    command_add(&k, "looks", PAWL_READ, "echo x >made; echo looked");
-    command_add(&k, "writes", PAWL_EXEC, "echo x >made");
+    command_add(&k, "looks", PAWL_PERMISSION_READ, "echo x >made; echo looked");
+    command_add(&k, "writes", PAWL_PERMISSION_EXEC, "echo x >made");
     k.h.job.mode = "plan";
     CHECK_INT(use(&k, "writes", "{\"a\":1}"), PAWL_DENIED);
     CHECK_STR(reply_why(&k.h.reply), "writes requires Default mode; current mode is Plan.");

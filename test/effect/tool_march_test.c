@@ -95,7 +95,7 @@ PAWL_TEST(test_every_allocation_of_a_tool_fails_once)
 PAWL_TEST(test_every_allocation_of_a_program_fails_once)
 {
     const char *const run[] = { "sh", "-c", "cat; exit 1", NULL };
-    const pawl_tool tool = { .name = "program", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ };
+    const pawl_tool tool = { .name = "program", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_READ };
     const call_case c = { "program", "{\"a\":1}", NULL };
     kit k;
 

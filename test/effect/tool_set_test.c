@@ -18,22 +18,23 @@ static pawl_code one(const pawl_job *job, pawl_reply *reply, void *arg)
 PAWL_TEST(test_A5_a_tool_that_is_wrong_is_refused_by_name)
 {
     static const struct { pawl_tool tool; pawl_code code; const char *text; } rows[] = {
-        { { .schema = NONE, .cls = PAWL_READ }, PAWL_INVALID, "tool \"\": its name is not 1 to 56 of A-Z a-z 0-9 _ -" },
-        { { .name = "a b", .schema = NONE, .cls = PAWL_READ }, PAWL_INVALID, "tool \"a b\": its name is not 1 to 56 of A-Z a-z 0-9 _ -" },
-        { { .name = "a23456789012345678901234567890123456789012345678901234567", .schema = NONE, .cls = PAWL_READ }, PAWL_INVALID,
+        { { .schema = NONE, .cls = PAWL_PERMISSION_READ }, PAWL_INVALID, "tool \"\": its name is not 1 to 56 of A-Z a-z 0-9 _ -" },
+        { { .name = "a b", .schema = NONE, .cls = PAWL_PERMISSION_READ }, PAWL_INVALID, "tool \"a b\": its name is not 1 to 56 of A-Z a-z 0-9 _ -" },
+        { { .name = "a23456789012345678901234567890123456789012345678901234567", .schema = NONE, .cls = PAWL_PERMISSION_READ }, PAWL_INVALID,
           "tool \"a23456789012345678901234567890123456789012345678901234567\": its name is not 1 to 56 of A-Z a-z 0-9 _ -" },
-        { { .name = "-a", .schema = NONE, .cls = PAWL_READ }, PAWL_INVALID, "tool \"-a\": its name begins with a dash; choose another one" },
-        { { .name = "a", .cls = PAWL_READ }, PAWL_INVALID, "tool a: a schema is due, of at most 65536 bytes" },
-        { { .name = "a", .schema = "{", .cls = PAWL_READ }, PAWL_INVALID, NULL },
-        { { .name = "a", .schema = "[]", .cls = PAWL_READ }, PAWL_INVALID, "tool a: its schema is no object" },
+        { { .name = "-a", .schema = NONE, .cls = PAWL_PERMISSION_READ }, PAWL_INVALID, "tool \"-a\": its name begins with a dash; choose another one" },
+        { { .name = "a", .cls = PAWL_PERMISSION_READ }, PAWL_INVALID, "tool a: a schema is due, of at most 65536 bytes" },
+        { { .name = "a", .schema = "{", .cls = PAWL_PERMISSION_READ }, PAWL_INVALID, NULL },
+        { { .name = "a", .schema = "[]", .cls = PAWL_PERMISSION_READ }, PAWL_INVALID, "tool a: its schema is no object" },
         { { .name = "a", .schema = NONE }, PAWL_INVALID, "tool a: 0 is no class of permission" },
-        { { .name = "a", .schema = NONE, .cls = PAWL_READ, .effect = (pawl_class)9 }, PAWL_INVALID, "tool a: 9 is no class of effects" },
-        { { .name = "a", .rule = "", .schema = NONE, .cls = PAWL_READ }, PAWL_INVALID, "tool a: its name in rules is not 1 to 56 of A-Z a-z 0-9 _ -" },
-        { { .name = "a", .description = "\xff", .schema = NONE, .cls = PAWL_READ }, PAWL_INVALID,
+        { { .name = "a", .schema = NONE, .cls = PAWL_PERMISSION_READ, .effect = (pawl_class)9 }, PAWL_INVALID, "tool a: 9 is no class of effects" },
+        { { .name = "a", .rule = "", .schema = NONE, .cls = PAWL_PERMISSION_READ }, PAWL_INVALID,
+            "tool a: its name in rules is not 1 to 56 of A-Z a-z 0-9 _ -" },
+        { { .name = "a", .description = "\xff", .schema = NONE, .cls = PAWL_PERMISSION_READ }, PAWL_INVALID,
           "tool a: its description or hint is no UTF-8, or over 16384 bytes" },
-        { { .name = "a", .schema = NONE, .cls = PAWL_READ, .timeout_ms = 3600001 }, PAWL_INVALID,
+        { { .name = "a", .schema = NONE, .cls = PAWL_PERMISSION_READ, .timeout_ms = 3600001 }, PAWL_INVALID,
           "tool a: more than 3600000 ms, or than 1048576 bytes of output" },
-        { { .name = "bash", .schema = NONE, .cls = PAWL_READ }, PAWL_CONFLICT, "tool bash: there is one of that name already" },
+        { { .name = "bash", .schema = NONE, .cls = PAWL_PERMISSION_READ }, PAWL_CONFLICT, "tool bash: there is one of that name already" },
     };
     kit k;
 
@@ -81,7 +82,7 @@ PAWL_TEST(test_K5_the_first_set_of_tools_never_changes)
 PAWL_TEST(test_A5_a_function_is_asked_after_its_schema_only)
 {
     int calls = 0;
-    pawl_tool tool = { .name = "one", .schema = "{\"type\":\"object\",\"required\":[\"a\"]}", .cls = PAWL_OTHER, .fn = one, .arg = &calls };
+    pawl_tool tool = { .name = "one", .schema = "{\"type\":\"object\",\"required\":[\"a\"]}", .cls = PAWL_PERMISSION_OTHER, .fn = one, .arg = &calls };
     char name[4] = "one";
     pawl_err err = {0};
     kit k;
@@ -173,9 +174,9 @@ PAWL_TEST(test_A5_tools_are_found_by_words)
         { "inbox", "list_mail" }, { "old", "archive" }, { "letters", "" }, { "", "" }, { " ,;", "" }, { "ail", "" },
     };
     const pawl_tool tools[] = {
-        { .name = "send_mail", .schema = NONE, .cls = PAWL_NET, .hint = "post", .description = "Send one.", .deferred = true },
-        { .name = "list_mail", .schema = NONE, .cls = PAWL_NET, .hint = "inbox", .deferred = true },
-        { .name = "archive", .schema = NONE, .cls = PAWL_NET, .hint = "old mails", .deferred = true },
+        { .name = "send_mail", .schema = NONE, .cls = PAWL_PERMISSION_NET, .hint = "post", .description = "Send one.", .deferred = true },
+        { .name = "list_mail", .schema = NONE, .cls = PAWL_PERMISSION_NET, .hint = "inbox", .deferred = true },
+        { .name = "archive", .schema = NONE, .cls = PAWL_PERMISSION_NET, .hint = "old mails", .deferred = true },
     };
     pawl_err err = {0};
     pawl_tools *t = pawl_tools_new(NULL, &err);
@@ -201,7 +202,7 @@ PAWL_TEST(test_A5_tools_are_found_by_words)
 PAWL_TEST(test_every_allocation_of_a_set_fails_once)
 {
     const char *const run[] = { "a", "b", NULL };
-    pawl_tool tool = { .name = "own", .description = "d", .schema = NONE, .cls = PAWL_READ, .hint = "h", .fn = one };
+    pawl_tool tool = { .name = "own", .description = "d", .schema = NONE, .cls = PAWL_PERMISSION_READ, .hint = "h", .fn = one };
     heap h;
 
     heap_init(&h);

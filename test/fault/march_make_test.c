@@ -89,9 +89,9 @@ static pawl_code faulty(const void *what, attempt *a)
     pawl_machine *m;
     size_t found;
 
-    pawl_graph_channel(g, "x", PAWL_LAST);
-    pawl_graph_channel(g, "x", PAWL_SUM);
-    pawl_graph_channel(g, "custom", PAWL_CUSTOM);
+    pawl_graph_channel(g, "x", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "x", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "custom", PAWL_RULE_CUSTOM);
     pawl_graph_work(g, "a", "effect");
     pawl_graph_work(g, "a", "effect");
     pawl_graph_work(g, "lonely", "effect");
@@ -218,7 +218,7 @@ PAWL_TEST(test_a_run_without_memory_is_none)
         stored k = { .m = m };
 
         make_march(make_state, &k, scenes[i].name);
-        k.after = PAWL_NO_JOURNAL;
+        k.after = PAWL_STATE_NO_JOURNAL;
         make_march(make_state, &k, scenes[i].name);
         pawl_machine_free(m);
     }
@@ -254,7 +254,7 @@ static void unjournaled(const scene *sc, pawl_machine *m, size_t n, char **told_
 
     attempt_begin(&a);
     CHECK((a.s = step_of(&a.alloc, true)) != NULL);
-    CHECK_INT(pawl_state_new(m, &signed_for, PAWL_NO_JOURNAL, &a.alloc, &a.st, &a.err), PAWL_OK);
+    CHECK_INT(pawl_state_new(m, &signed_for, PAWL_STATE_NO_JOURNAL, &a.alloc, &a.st, &a.err), PAWL_OK);
     heap_fail_at(&a.h, n);
     while (next_in_peace(&p, &a, look, &ev)) {
         pawl_code rc = pawl_feed(m, a.st, &ev, a.s, &a.err);

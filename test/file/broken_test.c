@@ -74,7 +74,8 @@ static const char *found(bench *b, const char *name)
     for (const file_fault *f = b->f.first; f != NULL; f = f->next) {
         if (strcmp(f->at.file, name) != 0)
             buf_fmt(&b->out, "%s:", f->at.file);
-        buf_fmt(&b->out, "%u:%u: %s %s: %s\n", (unsigned)f->at.line, (unsigned)f->at.column, f->severity == PAWL_FAULT ? "fault" : "note", f->kind, f->text);
+        buf_fmt(&b->out, "%u:%u: %s %s: %s\n", (unsigned)f->at.line, (unsigned)f->at.column, f->severity == PAWL_SEVERITY_FAULT ? "fault" : "note",
+            f->kind, f->text);
         CHECK(f->text[0] != '\0' && strstr(f->text, "failed to") == NULL && strchr(f->text, '\n') == NULL && utf8_valid(f->text, strlen(f->text)));
     }
     buf_char(&b->out, '\0');
@@ -261,8 +262,8 @@ PAWL_TEST(test_X2_faults_are_counted_and_notes_never_hide_them)
     texts[0] = (filing_text){ "a.yaml", t.data };
     (void)file_load(&b->mem, "a.yaml", &reader, &b->f);
     for (const file_fault *f = b->f.first; f != NULL; f = f->next) {
-        told_faults += f->severity == PAWL_FAULT;
-        notes += f->severity == PAWL_WARNING;
+        told_faults += f->severity == PAWL_SEVERITY_FAULT;
+        notes += f->severity == PAWL_SEVERITY_WARNING;
     }
     CHECK_INT(b->f.count, 151);
     CHECK_INT(told_faults, FILE_FAULTS_MAX);

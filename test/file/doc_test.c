@@ -15,12 +15,12 @@ PAWL_TEST(test_faults_stand_in_order_and_once)
 {
     bench *b = bench_new();
 
-    fault_at(&b->f, at("b", 1, 1), PAWL_FAULT, "x", "file b");
-    fault_at(&b->f, at("a", 2, 9), PAWL_FAULT, "x", "second");
-    fault_at(&b->f, at("a", 10, 1), PAWL_WARNING, "x", "third %d", 3);
-    fault_at(&b->f, at("a", 2, 3), PAWL_FAULT, "x", "first");
-    fault_at(&b->f, at("a", 2, 9), PAWL_FAULT, "x", "again, of the same place and kind");
-    fault_at(&b->f, at("a", 2, 9), PAWL_FAULT, "y", "another\nkind");
+    fault_at(&b->f, at("b", 1, 1), PAWL_SEVERITY_FAULT, "x", "file b");
+    fault_at(&b->f, at("a", 2, 9), PAWL_SEVERITY_FAULT, "x", "second");
+    fault_at(&b->f, at("a", 10, 1), PAWL_SEVERITY_WARNING, "x", "third %d", 3);
+    fault_at(&b->f, at("a", 2, 3), PAWL_SEVERITY_FAULT, "x", "first");
+    fault_at(&b->f, at("a", 2, 9), PAWL_SEVERITY_FAULT, "x", "again, of the same place and kind");
+    fault_at(&b->f, at("a", 2, 9), PAWL_SEVERITY_FAULT, "y", "another\nkind");
     CHECK_STR(told(b), "2:3 x: first\n2:9 x: second\n2:9 y: another?kind\n10:1 warning x: third 3\n1:1 x: file b\n");
     CHECK_INT(b->f.count, 4);
     CHECK_INT(b->f.warnings, 1);
@@ -33,7 +33,7 @@ PAWL_TEST(test_faults_past_the_limit_are_counted)
     size_t n = 0;
 
     for (uint32_t i = 0; i < FILE_FAULTS_MAX + 50; i++)
-        fault_at(&b->f, at("a", i + 1, 1), PAWL_FAULT, "x", "here");
+        fault_at(&b->f, at("a", i + 1, 1), PAWL_SEVERITY_FAULT, "x", "here");
     for (const file_fault *f = b->f.first; f != NULL; f = f->next)
         n++;
     CHECK_INT(n, FILE_FAULTS_MAX);
@@ -52,7 +52,7 @@ PAWL_TEST(test_a_long_fault_is_cut_between_characters)
         memset(longer, 'x', lead);
         for (size_t i = lead; i + 3 < sizeof longer; i += 3)
             memcpy(longer + i, "\xE2\x82\xAC", 4);
-        fault_at(&b->f, at("a", 1, 1), PAWL_FAULT, "x", "%s", longer);
+        fault_at(&b->f, at("a", 1, 1), PAWL_SEVERITY_FAULT, "x", "%s", longer);
         size = strlen(b->f.first->text);
         CHECK(size <= 500 && size > 490 && utf8_valid(b->f.first->text, size));
         bench_free(b);

@@ -66,7 +66,7 @@ static inline bool filing_kind(void *ctx, const char *kind, pawl_class *cls)
     (void)ctx;
     if (strcmp(kind, "greet") != 0)
         return false;
-    *cls = PAWL_IDEMPOTENT;
+    *cls = PAWL_CLASS_IDEMPOTENT;
     return true;
 }
 
@@ -84,10 +84,12 @@ static inline pawl_code filing_compile(void *ctx, expression *const *all, size_t
 static inline const pawl_agent_tool *filing_tool(void *ctx, size_t index)
 {
     static const pawl_agent_tool all[] = {
-        { .name = "read_file", .rule = "Read", .description = "Read.", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .effect = PAWL_PURE,
+        { .name = "read_file", .rule = "Read", .description = "Read.", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_READ,
+            .effect = PAWL_CLASS_PURE,
           .beside = true },
-        { .name = "bash", .rule = "Bash", .description = "Run.", .schema = "{\"type\":\"object\"}", .cls = PAWL_EXEC, .effect = PAWL_ONCE, .mutates = true },
-        { .name = "spawn_agent", .rule = "Agent", .description = "Call another agent.", .schema = "{\"type\":\"object\"}", .cls = PAWL_OTHER,
+        { .name = "bash", .rule = "Bash", .description = "Run.", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_EXEC,
+            .effect = PAWL_CLASS_ONCE, .mutates = true },
+        { .name = "spawn_agent", .rule = "Agent", .description = "Call another agent.", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_OTHER,
           .own = PAWL_OWN_SPAWN_AGENT },
     };
 

@@ -168,15 +168,16 @@ PAWL_TEST(test_an_agent_has_what_its_file_says)
     CHECK_STR(a->model, "anthropic/x");
     CHECK_STR(a->system, "Say {{.x}}.");
     CHECK_STR(a->options, "{\"temperature\":0.5,\"thinking\":{\"budget_tokens\":2000}}");
-    CHECK(a->version == 2 && file->agent->mode == PAWL_ACCEPT_EDITS && a->max_tokens == 99 && a->llm_timeout_ms == 9000 && a->max_retries == 4);
+    CHECK(a->version == 2 && file->agent->mode == PAWL_MODE_ACCEPT_EDITS && a->max_tokens == 99 && a->llm_timeout_ms == 9000 && a->max_retries == 4);
     CHECK(a->max_iterations == 7 && a->compact_tokens == 50000 && a->compact_drops && a->denied == PAWL_DENIED_TELLS && a->post_tools);
     CHECK(a->price_input == 3000000 && a->price_output == 15000000 && file->caps.micros == 5000000 && file->permissions != NULL);
     CHECK(file->post_tools != NULL && strcmp(file->post_tools[2], "-A") == 0 && file->post_tools[3] == NULL);
     CHECK_INT(a->ntools, 4);            /* spawn_agent came along with `agents` */
     own = &a->tools[1], other = &a->tools[2];
-    CHECK(own->cls == PAWL_READ && own->effect == PAWL_AT_LEAST_ONCE && !own->alone && own->timeout_ms == 2000 && !own->mutates && !own->deferred);
+    CHECK(own->cls == PAWL_PERMISSION_READ && own->effect == PAWL_CLASS_AT_LEAST_ONCE && !own->alone && own->timeout_ms == 2000 && !own->mutates &&
+        !own->deferred);
     CHECK_STR(own->schema, "{\"properties\":{\"a\":{\"type\":\"string\"}},\"type\":\"object\"}");
-    CHECK(other->cls == PAWL_OTHER && other->effect == PAWL_IDEMPOTENT && other->beside && !other->alone && other->mutates && other->deferred);
+    CHECK(other->cls == PAWL_PERMISSION_OTHER && other->effect == PAWL_CLASS_IDEMPOTENT && other->beside && !other->alone && other->mutates && other->deferred);
     CHECK_STR(other->rule, "Other");
     CHECK_STR(a->tools[3].name, "spawn_agent");
     CHECK_STR(a->tools[3].description, "Call another agent. Agents: helper (It helps.); boss (It leads.)");

@@ -274,20 +274,20 @@ static const char *jq_chosen(exploring *x, const pawl_value *labels)
 static void one_command(exploring *x, const pawl_command *c)
 {
     static const struct { pawl_outcome how; const char *value; } hooks[] = {
-        { PAWL_DONE, "{\"verdict\":\"proceed\"}" },
-        { PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
+        { PAWL_OUTCOME_DONE, "{\"verdict\":\"proceed\"}" },
+        { PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
                      "\\\"permissionDecision\\\":\\\"allow\\\"}}\"}" },
-        { PAWL_DONE, "{\"verdict\":\"ask\"}" }, { PAWL_DONE, "{\"verdict\":\"deny\"}" }, { PAWL_TIMED_OUT,
+        { PAWL_OUTCOME_DONE, "{\"verdict\":\"ask\"}" }, { PAWL_OUTCOME_DONE, "{\"verdict\":\"deny\"}" }, { PAWL_TIMED_OUT,
                                                                                            "{\"code\":\"timeout\",\"text\":\"late\"}" },
-        { PAWL_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{oh\"}" },
-            { PAWL_DONE, "{\"verdict\":\"modify\",\"args\":{\"command\":\"touch a\"}}" },
-        { PAWL_DONE, "{\"verdict\":\"replace\",\"result\":\"1\"}" },
+        { PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{oh\"}" },
+            { PAWL_OUTCOME_DONE, "{\"verdict\":\"modify\",\"args\":{\"command\":\"touch a\"}}" },
+        { PAWL_OUTCOME_DONE, "{\"verdict\":\"replace\",\"result\":\"1\"}" },
     };
     char id[256];
     pawl_event ev = { .kind = PAWL_EV_RECEIPT, .id = id };
 
     snprintf(id, sizeof id, "%s", c->id);
-    if (c->kind == PAWL_SLEEP) {
+    if (c->kind == PAWL_COMMAND_SLEEP) {
         x->now = c->due_ms;
         feed(x, (pawl_event){ .kind = PAWL_EV_TIMER, .id = id });
         return;
@@ -302,7 +302,7 @@ static void one_command(exploring *x, const pawl_command *c)
     } else if (choose(x, 2) == 0) {
         ev.value = "{\"status\":0,\"stderr\":\"\",\"stdout\":\"1\\n\"}";
     } else {
-        ev.outcome = PAWL_ERROR;
+        ev.outcome = PAWL_OUTCOME_ERROR;
         ev.value = "{\"code\":\"effect\",\"text\":\"no\"}";
     }
     feed(x, ev);
@@ -328,17 +328,17 @@ static void one_wait(exploring *x, const pawl_wait *w)
 
 static pawl_mode nth_mode(const exploring *x, size_t n)
 {
-    for (unsigned m = PAWL_PLAN; m <= PAWL_BYPASS; m++)
+    for (unsigned m = PAWL_MODE_PLAN; m <= PAWL_MODE_BYPASS; m++)
         if ((x->modes >> m & 1) != 0 && n-- == 0)
             return (pawl_mode)m;
-    return PAWL_DEFAULT;
+    return PAWL_MODE_DEFAULT;
 }
 
 static size_t count_modes(const exploring *x)
 {
     size_t n = 0;
 
-    for (unsigned m = PAWL_PLAN; m <= PAWL_BYPASS; m++)
+    for (unsigned m = PAWL_MODE_PLAN; m <= PAWL_MODE_BYPASS; m++)
         n += x->modes >> m & 1;
     return n;
 }
@@ -364,7 +364,7 @@ static bool go_on(exploring *x)
     pawl_wait w;
 
     if (pawl_state_next(x->st) == PAWL_HALTED) {
-        if (pawl_state_status(x->st) != PAWL_FAILED || x->reopened || choose(x, 2) == 0)
+        if (pawl_state_status(x->st) != PAWL_STATUS_FAILED || x->reopened || choose(x, 2) == 0)
             return false;
         x->reopened = true;
         feed(x, (pawl_event){ .kind = PAWL_EV_REOPEN });
@@ -378,7 +378,7 @@ static bool go_on(exploring *x)
     /* all that is out is seen before anything is answered */
     for (size_t i = 0; i < pawl_state_commands(x->st); i++) {
         CHECK(pawl_state_command(x->st, i, x->look, &c, NULL, NULL) == PAWL_OK);
-        if (c.effect != NULL && strncmp(c.effect, "run", 3) == 0 && c.limits.cls != PAWL_PURE && !has_yes(x, c.id)) {
+        if (c.effect != NULL && strncmp(c.effect, "run", 3) == 0 && c.limits.cls != PAWL_CLASS_PURE && !has_yes(x, c.id)) {
             x->broken = true;
             snprintf(x->left, sizeof x->left, "%s", c.id);
         }
@@ -405,7 +405,7 @@ static void one_run(exploring *x)
     x->reopened = false;
     x->now = 1000;
     x->switched = 0;
-    CHECK(pawl_state_new(x->p->m, &info, PAWL_NO_JOURNAL, NULL, &x->st, &err) == PAWL_OK);
+    CHECK(pawl_state_new(x->p->m, &info, PAWL_STATE_NO_JOURNAL, NULL, &x->st, &err) == PAWL_OK);
     input = value_pack(&x->p->b->mem, &err, "{s:s,s:s}", "@cwd", "/here", "@mode", pawl_mode_name(nth_mode(x, choose(x, count_modes(x)))));
     if (x->p->policy != NULL)
         input = value_with(&x->p->b->mem, input, "@policy", x->p->policy);
@@ -483,9 +483,9 @@ static void one_file(const filing_text *files, const char *given, unsigned modes
 
 PAWL_TEST(test_P1_a_thousand_random_files_are_as_they_are_proved)
 {
-    static const unsigned modes[] = { 1u << PAWL_DEFAULT, 1u << PAWL_DEFAULT | 1u << PAWL_PLAN,
-                                      1u << PAWL_PLAN | 1u << PAWL_DEFAULT | 1u << PAWL_ACCEPT_EDITS,
-                                      1u << PAWL_DEFAULT | 1u << PAWL_BYPASS };
+    static const unsigned modes[] = { 1u << PAWL_MODE_DEFAULT, 1u << PAWL_MODE_DEFAULT | 1u << PAWL_MODE_PLAN,
+                                      1u << PAWL_MODE_PLAN | 1u << PAWL_MODE_DEFAULT | 1u << PAWL_MODE_ACCEPT_EDITS,
+                                      1u << PAWL_MODE_DEFAULT | 1u << PAWL_MODE_BYPASS };
     tally t = {0};
 
     buf_init(&text, NULL);
@@ -528,7 +528,7 @@ PAWL_TEST(test_P1_conditions_that_no_run_changes_are_proved_as_they_are)
         files[0].text = outer;
         files[1].text = inner;
         if (constants_put > 0)
-            one_file(files, one_in(3) ? random_rules() : NULL, 1u << PAWL_DEFAULT, &one);
+            one_file(files, one_in(3) ? random_rules() : NULL, 1u << PAWL_MODE_DEFAULT, &one);
         t = (tally){ t.files + one.files, t.proved + one.proved, t.broken + one.broken, t.whole + (one.files > 0 ? one.whole : 0), t.replayed + one.replayed };
         free(outer);
         free(inner);

@@ -67,7 +67,7 @@ PAWL_TEST(test_P1_a_node_that_nothing_asks_of_is_found)
 
 PAWL_TEST(test_P1_what_only_reads_is_fine_in_every_mode)
 {
-    static const unsigned modes[] = { 0, 1u << PAWL_PLAN, 1u << PAWL_DEFAULT, 1u << PAWL_BYPASS };
+    static const unsigned modes[] = { 0, 1u << PAWL_MODE_PLAN, 1u << PAWL_MODE_DEFAULT, 1u << PAWL_MODE_BYPASS };
 
     for (size_t i = 0; i < 4; i++) {
         proves_with("start: w\nnodes:\n  w: {run: [ls], effect: pure, next: end}\n", NULL, (prove_ask){ .modes = modes[i] });
@@ -79,14 +79,14 @@ PAWL_TEST(test_P1_what_only_reads_is_fine_in_every_mode)
 
 PAWL_TEST(test_P1_plan_lets_nothing_act)
 {
-    proves_with("start: w\nnodes:\n  w: {run: [rm, a], next: end}\n", NULL, (prove_ask){ .modes = 1u << PAWL_PLAN });
+    proves_with("start: w\nnodes:\n  w: {run: [rm, a], next: end}\n", NULL, (prove_ask){ .modes = 1u << PAWL_MODE_PLAN });
 }
 
 PAWL_TEST(test_W6_a_gate_is_a_proof)
 {
     proves("start: w\nnodes:\n  w: {ask: 'sure?', run: [rm, a], next: end}\n");
     proves("start: w\nnodes:\n  w: {ask: 'sure?', run: [rm, a], effect: once, on_no: end, next: w}\n");
-    proves_with("start: w\nnodes:\n  w: {ask: 'sure?', run: [rm, a], next: end}\n", NULL, (prove_ask){ .modes = 1u << PAWL_BYPASS });
+    proves_with("start: w\nnodes:\n  w: {ask: 'sure?', run: [rm, a], next: end}\n", NULL, (prove_ask){ .modes = 1u << PAWL_MODE_BYPASS });
 }
 
 /* ---- requires, and the modes --------------------------------------------------------------------------------- */
@@ -96,14 +96,14 @@ PAWL_TEST(test_P1_what_a_mode_permits_is_not_asked)
     static const char file[] = "start: w\nnodes:\n  w: {run: [rm, a], requires: acceptEdits, next: end}\n";
 
     finds(file, "begins in acceptEdits\nw acts (run rm a) without a person's yes: it requires acceptEdits, which the mode acceptEdits permits\n");
-    proves_with(file, NULL, (prove_ask){ .modes = 1u << PAWL_DEFAULT | 1u << PAWL_PLAN });
+    proves_with(file, NULL, (prove_ask){ .modes = 1u << PAWL_MODE_DEFAULT | 1u << PAWL_MODE_PLAN });
     proves("start: w\nnodes:\n  w: {run: [rm, a], requires: bypassPermissions, next: end}\n");
 }
 
 PAWL_TEST(test_P1_bypass_lets_through_what_requires_it)
 {
     finds_with("start: w\nnodes:\n  w: {run: [rm, a], requires: bypassPermissions, next: end}\n", NULL,
-               (prove_ask){ .modes = 1u << PAWL_DEFAULT | 1u << PAWL_BYPASS },
+               (prove_ask){ .modes = 1u << PAWL_MODE_DEFAULT | 1u << PAWL_MODE_BYPASS },
                "begins in bypassPermissions\nw acts (run rm a) without a person's yes: it requires bypassPermissions,"
                " which the mode bypassPermissions permits\n");
 }
@@ -118,7 +118,7 @@ PAWL_TEST(test_P1_a_mode_may_be_switched_on_the_way)
     /* and back: bypass is given again after it was lost */
     finds_with("start: a\nnodes:\n  a: {run: [ls], effect: pure, requires: bypassPermissions, on_no: b, next: end}\n"
                "  b: {wait: 1s, next: w}\n  w: {run: [rm, a], requires: bypassPermissions, next: end}\n",
-               NULL, (prove_ask){ .modes = 1u << PAWL_DEFAULT | 1u << PAWL_BYPASS },
+               NULL, (prove_ask){ .modes = 1u << PAWL_MODE_DEFAULT | 1u << PAWL_MODE_BYPASS },
                "begins in default\na: a person says no, on to b\nits mode is switched to bypassPermissions\nb is done (wait), on to w\n"
                "w acts (run rm a) without a person's yes: it requires bypassPermissions, which the mode bypassPermissions permits\n");
 }
@@ -127,7 +127,7 @@ PAWL_TEST(test_P1_a_gate_that_denies_asks_nobody)
 {
     proves_with("gate: deny\nstart: w\nnodes:\n  w: {run: [rm, a], requires: acceptEdits, on_no: v, next: end}\n  v: {run: [rm, b], next: end}\n",
                 NULL,
-                (prove_ask){ .modes = 1u << PAWL_DEFAULT });
+                (prove_ask){ .modes = 1u << PAWL_MODE_DEFAULT });
 }
 
 /* ---- ways around ------------------------------------------------------------------------------------------------- */
@@ -224,7 +224,7 @@ PAWL_TEST(test_P1_behind_a_graph_it_goes_on_when_that_can_be_done)
               "ask rule\n");
     CHECK_STR(proved_replay(&p), "");
     proved_end(&p);
-    graph_search(&p, outer, "gate: ask\nstart: l\nnodes:\n  l: {run: [rm, b], next: end}\n", (prove_ask){ .modes = 1u << PAWL_PLAN });
+    graph_search(&p, outer, "gate: ask\nstart: l\nnodes:\n  l: {run: [rm, b], next: end}\n", (prove_ask){ .modes = 1u << PAWL_MODE_PLAN });
     CHECK_INT(p.r.verdict, PROVE_PROVED);
     proved_end(&p);
 }
@@ -432,7 +432,7 @@ PAWL_TEST(test_P1_a_certificate_says_what_it_is_of)
     buf b;
 
     search_in(&p, "start: w\nnodes:\n  w: {ask: 'sure?', run: [rm, a], next: v}\n  v: {run: [rm, b], next: end}\n", plain,
-              (prove_ask){ .except = except, .nexcept = 1, .modes = 1u << PAWL_DEFAULT });
+              (prove_ask){ .except = except, .nexcept = 1, .modes = 1u << PAWL_MODE_DEFAULT });
     CHECK_INT(p.r.verdict, PROVE_PROVED);
     buf_init(&b, NULL);
     canon(&b, p.r.json);

@@ -38,7 +38,7 @@ static inline const char *told(bench *b)
 {
     buf_reset(&b->out);
     for (const file_fault *f = b->f.first; f != NULL; f = f->next)
-        buf_fmt(&b->out, "%u:%u %s%s: %s\n", (unsigned)f->at.line, (unsigned)f->at.column, f->severity == PAWL_WARNING ? "warning " : "", f->kind,
+        buf_fmt(&b->out, "%u:%u %s%s: %s\n", (unsigned)f->at.line, (unsigned)f->at.column, f->severity == PAWL_SEVERITY_WARNING ? "warning " : "", f->kind,
                 f->text);
     buf_char(&b->out, '\0');
     CHECK(!b->out.failed);

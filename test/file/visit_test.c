@@ -376,7 +376,7 @@ PAWL_TEST(test_E5_a_nodes_class_stands_in_its_command)
         char node[120];
         driven d;
 
-        snprintf(node, sizeof node, "run: [x], effect: %s%s", words[i], i == PAWL_COMPENSABLE ? ", undo: {run: [y]}" : "");
+        snprintf(node, sizeof node, "run: [x], effect: %s%s", words[i], i == PAWL_CLASS_COMPENSABLE ? ", undo: {run: [y]}" : "");
         in_mode(&d, node, "", "default");
         CHECK_INT(limits_of(&d, "x").cls, i);
         drive_end(&d);
@@ -384,7 +384,7 @@ PAWL_TEST(test_E5_a_nodes_class_stands_in_its_command)
     driven d;
 
     in_mode(&d, "greet: {}", "plugins: [./good.so]\n", "default");
-    CHECK_INT(limits_of(&d, "x").cls, PAWL_IDEMPOTENT);     /* the plug-in's */
+    CHECK_INT(limits_of(&d, "x").cls, PAWL_CLASS_IDEMPOTENT);     /* the plug-in's */
     drive_end(&d);
 }
 
@@ -604,7 +604,7 @@ PAWL_TEST(test_E9_a_wait_is_for_a_time_or_until_one)
         snprintf(text, sizeof text, "start: x\nstate: {c: {}}\nnodes:\n  x: {wait: %s, next: end}\n", rows[i].wait);
         drive(&d, text, "{\"c\":5000}");
         if (rows[i].ms > 0 || pawl_state_commands(d.w.st) > 0) {
-            CHECK(pawl_state_command(d.w.st, 0, d.w.look, &c, NULL, NULL) == PAWL_OK && c.kind == PAWL_SLEEP);
+            CHECK(pawl_state_command(d.w.st, 0, d.w.look, &c, NULL, NULL) == PAWL_OK && c.kind == PAWL_COMMAND_SLEEP);
             CHECK_INT(c.due_ms, 1000 + rows[i].ms);
             snprintf(id, sizeof id, "%s", c.id);
             world_timer(&d.w, id);

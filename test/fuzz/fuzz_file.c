@@ -55,7 +55,7 @@ static pawl_code plugin(void *ctx, const char *from, const char *name, pawl_err 
 static bool is_kind(void *ctx, const char *kind, pawl_class *cls)
 {
     (void)ctx;
-    *cls = PAWL_PURE;
+    *cls = PAWL_CLASS_PURE;
     return strcmp(kind, "greet") == 0;
 }
 
@@ -83,7 +83,7 @@ static void told(const faults *f)
         must(*x->text != '\0' && utf8_valid(x->text, strlen(x->text)) && strchr(x->text, '\n') == NULL && x->at.line > 0 && x->at.column > 0);
         if (last != NULL && strcmp(last->at.file, x->at.file) == 0)
             must(last->at.line < x->at.line || (last->at.line == x->at.line && last->at.column <= x->at.column));
-        count += x->severity == PAWL_FAULT;
+        count += x->severity == PAWL_SEVERITY_FAULT;
     }
     must((count > 0) == (f->count > 0));
 }
@@ -126,13 +126,13 @@ static bool event_next(pawl_state *st, pawl_step *look, size_t n, arena *mem, pa
         if (pawl_state_commands(st) == 0 || pawl_state_command(st, n % pawl_state_commands(st), look, &c, NULL, NULL) != PAWL_OK)
             return false;
         ev->id = arena_text(mem, c.id);
-        ev->kind = c.kind == PAWL_SLEEP ? PAWL_EV_TIMER : PAWL_EV_RECEIPT;
-        if (c.kind == PAWL_SLEEP)
+        ev->kind = c.kind == PAWL_COMMAND_SLEEP ? PAWL_EV_TIMER : PAWL_EV_RECEIPT;
+        if (c.kind == PAWL_COMMAND_SLEEP)
             ev->time_ms = c.due_ms;
         else
             ev->value = value_for(&c, n, mem);
-        if (c.kind != PAWL_SLEEP && n % 5 == 4)
-            ev->outcome = PAWL_ERROR;
+        if (c.kind != PAWL_COMMAND_SLEEP && n % 5 == 4)
+            ev->outcome = PAWL_OUTCOME_ERROR;
         return true;
     case PAWL_INTERRUPTED:
         if (pawl_state_waits(st) == 0 || pawl_state_wait(st, 0, look, &q, NULL) != PAWL_OK)

@@ -20,12 +20,12 @@ static void must_read(const char *text)
 
 static void must_be(const verdict *v, hook_profile profile, bool well)
 {
-    must(v->behavior >= PAWL_OPEN && v->behavior <= PAWL_DENY);
+    must(v->behavior >= PAWL_BEHAVIOR_OPEN && v->behavior <= PAWL_BEHAVIOR_DENY);
     must(!v->open || (profile == HOOK_CLAUDE && v->reason != NULL));
-    must(v->behavior != PAWL_DENY || (v->reason != NULL && v->input == NULL && v->result == NULL && v->go == NULL && !v->defers));
-    must(!v->stops || v->behavior == PAWL_DENY);
-    must(!v->defers || (v->behavior == PAWL_ASK && v->defer_name != NULL));
-    must(well || profile == HOOK_CLAUDE || v->behavior == PAWL_DENY);
+    must(v->behavior != PAWL_BEHAVIOR_DENY || (v->reason != NULL && v->input == NULL && v->result == NULL && v->go == NULL && !v->defers));
+    must(!v->stops || v->behavior == PAWL_BEHAVIOR_DENY);
+    must(!v->defers || (v->behavior == PAWL_BEHAVIOR_ASK && v->defer_name != NULL));
+    must(well || profile == HOOK_CLAUDE || v->behavior == PAWL_BEHAVIOR_DENY);
     must_read(v->reason);
     must_read(v->context);
     must_read(v->message);
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const unsigned form = data[1] / 12 % 3;
         const int64_t status = data[0] % 4;
         const pawl_value *receipt = receipt_of(&a, form, status, text, size - 2);
-        verdict v, all = { .behavior = PAWL_OPEN };
+        verdict v, all = { .behavior = PAWL_BEHAVIOR_OPEN };
 
         must(hook_verdict(&a, (hook_profile)p, points[data[1] % 12], receipt, &v, NULL) == PAWL_OK);
         must_be(&v, (hook_profile)p, form == 0 || (form == 1 ? status == 0 : status % 2 == 0));

@@ -98,15 +98,15 @@ static inline const pawl_value *fuzz_both(pawl_step *s, const pawl_value *old, c
 static inline pawl_machine *fuzz_machine(void)
 {
     static const pawl_channel channels[] = {
-        { .name = "log", .rule = PAWL_APPEND, .first = "[\"begin\"]" }, { .name = "seen", .rule = PAWL_UNION },
-        { .name = "n", .rule = PAWL_SUM, .first = "0" }, { .name = "topic", .rule = PAWL_TOPIC },
-        { .name = "both", .rule = PAWL_CUSTOM, .merge = fuzz_both }, { .name = "key", .secret = "env:KEY" },
-        { .name = "now", .rule = PAWL_EPHEMERAL }, { .name = "last" },
+        { .name = "log", .rule = PAWL_RULE_APPEND, .first = "[\"begin\"]" }, { .name = "seen", .rule = PAWL_RULE_UNION },
+        { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { .name = "topic", .rule = PAWL_RULE_TOPIC },
+        { .name = "both", .rule = PAWL_RULE_CUSTOM, .merge = fuzz_both }, { .name = "key", .secret = "env:KEY" },
+        { .name = "now", .rule = PAWL_RULE_EPHEMERAL }, { .name = "last" },
     };
     const pawl_retry retry = { .max_attempts = 2, .initial_ms = 10 };
     pawl_graph *g = pawl_graph_new("fuzz", 1), *inner = pawl_graph_new("inner", 1);
 
-    pawl_graph_channel(inner, "log", PAWL_APPEND);
+    pawl_graph_channel(inner, "log", PAWL_RULE_APPEND);
     pawl_graph_node(inner, "ask", fuzz_ask, "log");
     pawl_graph_node(inner, "call", fuzz_call, "log");
     pawl_graph_chain(inner, PAWL_START, "ask", "call", PAWL_END, NULL);
@@ -188,15 +188,15 @@ static inline bool fuzz_event(pawl_state *st, pawl_step *look, size_t n, pawl_ev
     pawl_wait q;
 
     *ev = (pawl_event){ .kind = PAWL_EV_TICK, .time_ms = 1000 + (int64_t)n };
-    if (pawl_state_status(st) == PAWL_SUBMITTED)
+    if (pawl_state_status(st) == PAWL_STATUS_SUBMITTED)
         *ev = (pawl_event){ .kind = PAWL_EV_START, .time_ms = 1000, .value = "{\"last\":\"first\",\"now\":1}" };
     else if (pawl_state_next(st) == PAWL_PENDING && pawl_state_command(st, pawl_state_commands(st) - 1, look, &cmd, NULL, NULL) == PAWL_OK) {
         memcpy(id, cmd.id, strlen(cmd.id) < size ? strlen(cmd.id) + 1 : 0);
-        if (cmd.kind == PAWL_SLEEP)
+        if (cmd.kind == PAWL_COMMAND_SLEEP)
             *ev = (pawl_event){ .kind = PAWL_EV_TIMER, .id = id, .time_ms = cmd.due_ms };
         else
             *ev = (pawl_event){ .kind = PAWL_EV_RECEIPT, .id = id, .value = receipts[n < 3 ? 0 : strstr(id, ".end.") != NULL ? 3 : 1 + n % 2],
-                                .time_ms = 1000 + (int64_t)n, .outcome = strstr(id, ".flaky.1.") != NULL ? PAWL_ERROR : PAWL_DONE };
+                                .time_ms = 1000 + (int64_t)n, .outcome = strstr(id, ".flaky.1.") != NULL ? PAWL_OUTCOME_ERROR : PAWL_OUTCOME_DONE };
     } else if (pawl_state_next(st) == PAWL_INTERRUPTED && pawl_state_wait(st, 0, look, &q, NULL) == PAWL_OK) {
         memcpy(id, q.id, strlen(q.id) < size ? strlen(q.id) + 1 : 0);
         *ev = (pawl_event){ .kind = PAWL_EV_ANSWER, .id = id, .time_ms = 1000 + (int64_t)n, .by = "ada",

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static pawl_policy *loose, *tight;
     static shell s;
-    pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC, .mode = PAWL_DEFAULT };
+    pawl_request q = { .tool = "Bash", .cls = PAWL_PERMISSION_EXEC, .mode = PAWL_MODE_DEFAULT };
     pawl_decision a, b, c;
     char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES];
     arena mem;
@@ -60,14 +60,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     split_holds(&s, (const char *)data, size);
     arena_init(&mem, NULL, 4096);
     q.args = value_with(&mem, value_pack(&mem, NULL, "{}"), "command", value_string(&mem, (const char *)data, size));
-    for (unsigned m = PAWL_PLAN; q.args != NULL && m <= PAWL_BYPASS; m++) {
+    for (unsigned m = PAWL_MODE_PLAN; q.args != NULL && m <= PAWL_MODE_BYPASS; m++) {
         q.mode = (pawl_mode)m;
         pawl_decide(loose, &q, &a);
         pawl_decide(tight, &q, &b);
         pawl_decide(NULL, &q, &c);
-        must(c.behavior != PAWL_ALLOW || m != PAWL_DEFAULT || shell_only_reads(&s, (const char *)data, size));
-        must(a.behavior >= PAWL_ALLOW && b.behavior >= a.behavior);
-        must(s.unsure == NULL || a.behavior != PAWL_ALLOW || m == PAWL_BYPASS);
+        must(c.behavior != PAWL_BEHAVIOR_ALLOW || m != PAWL_MODE_DEFAULT || shell_only_reads(&s, (const char *)data, size));
+        must(a.behavior >= PAWL_BEHAVIOR_ALLOW && b.behavior >= a.behavior);
+        must(s.unsure == NULL || a.behavior != PAWL_BEHAVIOR_ALLOW || m == PAWL_MODE_BYPASS);
         must(utf8_valid(a.reason, strlen(a.reason)) && utf8_valid(a.part, strlen(a.part)) && strchr(a.reason, '\n') == NULL);
         must(pawl_policy_always(tight, &q, rules) <= PAWL_ALWAYS_MAX);
     }

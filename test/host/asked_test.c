@@ -84,7 +84,7 @@ static void five_below(bool files)
     for (int i = 0; i < 5; i++) {
         CHECK_STR(comes_to(a, PAWL_UNTIL_RESTS), "waiting_for_permission");
         v = viewed(a);
-        CHECK(i > 0 || v.status == PAWL_INPUT_REQUIRED);        /* all of them ask */
+        CHECK(i > 0 || v.status == PAWL_STATUS_INPUT_REQUIRED);        /* all of them ask */
         snprintf(seen[i], sizeof seen[i], "%s", v.session_id);
         for (int k = 0; k < i; k++)
             CHECK(strcmp(seen[k], seen[i]) != 0);       /* what was answered is not asked again */
@@ -158,7 +158,7 @@ PAWL_TEST(test_A3_what_a_child_asks_comes_before_what_another_does)
     CHECK_STR(comes_to(a, PAWL_UNTIL_ASKS), "waiting_for_permission");
     one_is_shown(a, "r.sub-s2", "c2");
     v = viewed(a);
-    CHECK_INT(v.status, PAWL_WORKING);
+    CHECK_INT(v.status, PAWL_STATUS_WORKING);
     said(pawl_handle_permit(a, v.wait, true, NULL, NULL, &err), &err);
     pawl_handle_view_free(&v);
     CHECK_INT(pawl_handle_wait(a, PAWL_UNTIL_ASKS, 0, NULL, &err), PAWL_PENDING);

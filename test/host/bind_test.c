@@ -11,7 +11,8 @@ static pawl_code remembers(const pawl_job *job, pawl_reply *reply, void *arg)
 
 static pawl_tools *tools_with(unsigned *calls)
 {
-    const pawl_tool own = { .name = "remember", .rule = "Edit", .schema = "{\"type\":\"object\"}", .cls = PAWL_EDIT, .effect = PAWL_ONCE, .mutates = true,
+    const pawl_tool own = { .name = "remember", .rule = "Edit", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_EDIT,
+        .effect = PAWL_CLASS_ONCE, .mutates = true,
                             .fn = remembers, .arg = calls };
     pawl_err err = {0};
     pawl_tools *t = pawl_tools_new(NULL, &err);
@@ -37,7 +38,7 @@ static void begin_with(stage *g, const pawl_tools *t, bool bound)
     g->e = pawl_engine_new(pawl_agent_machine(&a, NULL, &err), pawl_store_memory(&err), &err);
     if (g->e == NULL)
         CHECK_FAIL("%s", err.text);
-    said(pawl_engine_effect(g->e, "llm", speaks, g, PAWL_AT_LEAST_ONCE, &err), &err);
+    said(pawl_engine_effect(g->e, "llm", speaks, g, PAWL_CLASS_AT_LEAST_ONCE, &err), &err);
     if (bound)
         said(pawl_host_bind(g->e, t, &err), &err);
     if ((g->h = pawl_host_new(g->e, NULL, &err)) == NULL)

@@ -58,8 +58,8 @@ static void wire_begin(wire *w, stage *g, const char *model, int64_t tokens, con
     stage_begin(g);
     if ((g->e = pawl_engine_new(pawl_agent_machine(&a, NULL, &err), pawl_store_memory(&err), &err)) == NULL)
         CHECK_FAIL("%s", err.text);
-    said(pawl_engine_effect(g->e, "llm", pawl_effect_llm, &w->own, PAWL_AT_LEAST_ONCE, &err), &err);
-    said(pawl_engine_effect(g->e, "tool-read_file", reads, NULL, PAWL_PURE, &err), &err);
+    said(pawl_engine_effect(g->e, "llm", pawl_effect_llm, &w->own, PAWL_CLASS_AT_LEAST_ONCE, &err), &err);
+    said(pawl_engine_effect(g->e, "tool-read_file", reads, NULL, PAWL_CLASS_PURE, &err), &err);
     said(pawl_engine_tell(g->e, &err), &err);
     pawl_engine_threads(g->e, 1);
     if ((g->h = pawl_host_new(g->e, NULL, &err)) == NULL)

@@ -138,8 +138,9 @@ static pawl_machine *machine_of(const char *name)
 static pawl_engine *engine_of(stage *g)
 {
     static const struct { const char *effect; pawl_handler_fn *fn; pawl_class cls; } rows[] = {
-        { "llm", model, PAWL_AT_LEAST_ONCE }, { "tool-read_file", tool, PAWL_PURE }, { "tool-bash", tool, PAWL_ONCE }, { "tool-edit_file", tool, PAWL_ONCE },
-        { "tool-web_fetch", tool, PAWL_AT_LEAST_ONCE }, { "post-tools", after_tools, PAWL_AT_LEAST_ONCE },
+        { "llm", model, PAWL_CLASS_AT_LEAST_ONCE }, { "tool-read_file", tool, PAWL_CLASS_PURE }, { "tool-bash", tool, PAWL_CLASS_ONCE },
+            { "tool-edit_file", tool, PAWL_CLASS_ONCE },
+        { "tool-web_fetch", tool, PAWL_CLASS_AT_LEAST_ONCE }, { "post-tools", after_tools, PAWL_CLASS_AT_LEAST_ONCE },
     };
     pawl_err err = {0};
     pawl_engine *e = pawl_engine_new(machine_of("helper"), file_store(), &err);

@@ -55,9 +55,9 @@ static pawl_engine *crash_engine(void)
     pawl_err err = {0};
     pawl_engine *e = pawl_engine_new(host_machine("helper", 8), file_store(), &err);
 
-    if (e == NULL || pawl_engine_effect(e, "llm", model, NULL, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK ||
-        pawl_engine_effect(e, "tool-read_file", tool, NULL, PAWL_PURE, &err) != PAWL_OK ||
-        pawl_engine_effect(e, "tool-bash", tool, NULL, PAWL_ONCE, &err) != PAWL_OK ||
+    if (e == NULL || pawl_engine_effect(e, "llm", model, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "tool-read_file", tool, NULL, PAWL_CLASS_PURE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "tool-bash", tool, NULL, PAWL_CLASS_ONCE, &err) != PAWL_OK ||
         pawl_engine_tell(e, &err) != PAWL_OK)
         CHECK_FAIL("%s", err.text);
     return e;

@@ -26,11 +26,11 @@ static pawl_machine *graph_machine(void)
     pawl_graph *g = pawl_graph_new("graph", 1);
     pawl_machine *m;
 
-    pawl_graph_channel(g, "@mode", PAWL_LAST);
-    pawl_graph_channel(g, "@policy", PAWL_LAST);
-    pawl_graph_channel(g, "@grants", PAWL_APPEND);
-    pawl_graph_channel(g, "say", PAWL_LAST);
-    pawl_graph_channel(g, "out", PAWL_LAST);
+    pawl_graph_channel(g, "@mode", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "@policy", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "@grants", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "say", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "out", PAWL_RULE_LAST);
     pawl_graph_node(g, "agent", begins, NULL);
     pawl_graph_edge(g, PAWL_START, "agent");
     pawl_graph_edge(g, "agent", PAWL_END);
@@ -118,7 +118,7 @@ static void run_ends(stage *g, const char *log, const char *talk)
     for (bool over = false; !over; again(&tries)) {
         pawl_store *s = file_store();
 
-        over = s->verbs->head(s, "r", &head, NULL) == PAWL_OK && head.over && head.status == PAWL_COMPLETED;
+        over = s->verbs->head(s, "r", &head, NULL) == PAWL_OK && head.over && head.status == PAWL_STATUS_COMPLETED;
         pawl_store_free(s);
     }
     pawl_host_drain(g->h);

@@ -28,7 +28,7 @@ static void lives(bool files, unsigned threads)
     CHECK_STR(rests(a), "idle");
     v = viewed(a);
     CHECK_STR(v.badge.text, "Ready");
-    CHECK_INT(v.status, PAWL_INPUT_REQUIRED);
+    CHECK_INT(v.status, PAWL_STATUS_INPUT_REQUIRED);
     CHECK(!v.over && !v.told && v.parked == NULL && v.tool_name == NULL && v.wait == NULL && v.seq > 0);
     pawl_handle_view_free(&v);
     again = pawl_host_get(g.h, "one", &err);

@@ -24,14 +24,14 @@ enum { LOG_BYTES = 1 << 16, PATIENCE_MS = 120000 };     /* then it is taken to h
 
 #define ANY "{\"type\":\"object\"}"
 static const pawl_agent_tool host_tools[] = {
-    { .name = "read_file", .rule = "Read", .schema = ANY, .cls = PAWL_READ, .effect = PAWL_PURE, .beside = true },
-    { .name = "edit_file", .rule = "Edit", .schema = ANY, .cls = PAWL_EDIT, .effect = PAWL_ONCE, .mutates = true },
-    { .name = "bash", .rule = "Bash", .schema = ANY, .cls = PAWL_EXEC, .effect = PAWL_ONCE, .mutates = true },
-    { .name = "web_fetch", .rule = "WebFetch", .schema = ANY, .cls = PAWL_NET, .effect = PAWL_AT_LEAST_ONCE, .beside = true },
-    { .name = "ask_user", .schema = ANY, .cls = PAWL_READ, .own = PAWL_OWN_ASK_USER },
-    { .name = "spawn_agent", .schema = ANY, .cls = PAWL_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
-    { .name = "plan_enter", .schema = ANY, .cls = PAWL_READ, .own = PAWL_OWN_PLAN_ENTER },
-    { .name = "plan_exit", .schema = ANY, .cls = PAWL_READ, .own = PAWL_OWN_PLAN_EXIT },
+    { .name = "read_file", .rule = "Read", .schema = ANY, .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_PURE, .beside = true },
+    { .name = "edit_file", .rule = "Edit", .schema = ANY, .cls = PAWL_PERMISSION_EDIT, .effect = PAWL_CLASS_ONCE, .mutates = true },
+    { .name = "bash", .rule = "Bash", .schema = ANY, .cls = PAWL_PERMISSION_EXEC, .effect = PAWL_CLASS_ONCE, .mutates = true },
+    { .name = "web_fetch", .rule = "WebFetch", .schema = ANY, .cls = PAWL_PERMISSION_NET, .effect = PAWL_CLASS_AT_LEAST_ONCE, .beside = true },
+    { .name = "ask_user", .schema = ANY, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_ASK_USER },
+    { .name = "spawn_agent", .schema = ANY, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
+    { .name = "plan_enter", .schema = ANY, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_PLAN_ENTER },
+    { .name = "plan_exit", .schema = ANY, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_PLAN_EXIT },
 };
 #undef ANY
 static const pawl_agent_helper host_helpers[] = { { "searcher", "It searches." } };
@@ -206,11 +206,11 @@ static inline void engine_bind(pawl_engine *e, stage *g)
 {
     pawl_err err = {0};
 
-    if (pawl_engine_effect(e, "llm", speaks, g, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK ||
-        pawl_engine_effect(e, "tool-read_file", works, g, PAWL_PURE, &err) != PAWL_OK ||
-        pawl_engine_effect(e, "tool-edit_file", works, g, PAWL_ONCE, &err) != PAWL_OK ||
-        pawl_engine_effect(e, "tool-bash", works, g, PAWL_ONCE, &err) != PAWL_OK ||
-        pawl_engine_effect(e, "tool-web_fetch", works, g, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK || pawl_engine_tell(e, &err) != PAWL_OK)
+    if (pawl_engine_effect(e, "llm", speaks, g, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "tool-read_file", works, g, PAWL_CLASS_PURE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "tool-edit_file", works, g, PAWL_CLASS_ONCE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "tool-bash", works, g, PAWL_CLASS_ONCE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "tool-web_fetch", works, g, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK || pawl_engine_tell(e, &err) != PAWL_OK)
         CHECK_FAIL("%s", err.text);
 }
 

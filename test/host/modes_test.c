@@ -55,10 +55,10 @@ static pawl_code calls_twice(pawl_step *s, void *arg)
 
 static pawl_graph *graph_new(void)
 {
-    static const pawl_limits pure = { .cls = PAWL_PURE };
+    static const pawl_limits pure = { .cls = PAWL_CLASS_PURE };
     pawl_graph *g = pawl_graph_new("modes", 1);
 
-    pawl_graph_channel(g, "n", PAWL_SUM);
+    pawl_graph_channel(g, "n", PAWL_RULE_SUM);
     pawl_graph_effect(g, "read", &pure);
     acted = 0;
     *hook_saw = *handler_mode = '\0';
@@ -71,9 +71,9 @@ static pawl_engine *engine_of(pawl_graph *g)
     pawl_machine *m = pawl_graph_compile(g, &err);
     pawl_engine *e = m != NULL ? pawl_engine_new(m, pawl_store_memory(NULL), &err) : NULL;
 
-    if (e == NULL || pawl_engine_effect(e, "act", acts, NULL, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK ||
-        pawl_engine_effect(e, "read", acts, NULL, PAWL_PURE, &err) != PAWL_OK ||
-        pawl_engine_effect(e, "look", looks, NULL, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK)
+    if (e == NULL || pawl_engine_effect(e, "act", acts, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "read", acts, NULL, PAWL_CLASS_PURE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "look", looks, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK)
         CHECK_FAIL("%s", err.text);
     return e;
 }
@@ -89,7 +89,7 @@ static void rejected(pawl_engine *e, const char *why)
     pawl_step *s = pawl_step_new(NULL);
     const char *text = pawl_text(s, pawl_state_reason(st));
 
-    CHECK_INT(pawl_state_status(st), PAWL_REJECTED);
+    CHECK_INT(pawl_state_status(st), PAWL_STATUS_REJECTED);
     if (text == NULL || strstr(text, why) == NULL)
         CHECK_FAIL("\"%s\" is not in %s", why, text != NULL ? text : "nothing");
     pawl_step_free(s);
@@ -159,7 +159,7 @@ PAWL_TEST(test_P1_a_call_inside_a_node_is_denied_in_plan_mode_too)
     pawl_graph *g = graph_new(), *inner = pawl_graph_new("inner", 1);
     pawl_engine *e;
 
-    pawl_graph_channel(inner, "n", PAWL_SUM);
+    pawl_graph_channel(inner, "n", PAWL_RULE_SUM);
     pawl_graph_node(inner, "c", calls, "act");
     pawl_graph_chain(inner, PAWL_START, "c", PAWL_END, NULL);
     pawl_graph_modes(g, PAWL_GATE_ASKS);
@@ -263,7 +263,7 @@ PAWL_TEST(test_P1_a_node_inside_gives_the_whole_graph_modes)
     pawl_graph *g = graph_new(), *inner = pawl_graph_new("inner", 1);
     pawl_engine *e;
 
-    pawl_graph_channel(inner, "n", PAWL_SUM);
+    pawl_graph_channel(inner, "n", PAWL_RULE_SUM);
     pawl_graph_work(inner, "w", "act");
     pawl_graph_requires(inner, "w", "acceptEdits");
     pawl_graph_chain(inner, PAWL_START, "w", PAWL_END, NULL);
@@ -318,7 +318,7 @@ PAWL_TEST(test_P4_a_hook_sees_the_state_and_the_mode)
     pawl_graph *g = work_alone("act");
     pawl_engine *e;
 
-    pawl_graph_hook_state(g, "w", PAWL_BEFORE, "look");
+    pawl_graph_hook_state(g, "w", PAWL_PHASE_BEFORE, "look");
     e = engine_of(g);
     CHECK_INT(pawl_run_with(e, &(pawl_run_info){ .id = "r", .mode = "acceptEdits" }, "{\"n\":41}", NULL), PAWL_HALTED);
     CHECK_STR(hook_saw, "{\"args\":null,\"mode\":\"acceptEdits\",\"node\":\"w\",\"phase\":\"before\",\"state\":{\"n\":41},\"writes\":null}");
@@ -326,7 +326,7 @@ PAWL_TEST(test_P4_a_hook_sees_the_state_and_the_mode)
     g = graph_new();
     pawl_graph_work(g, "w", "act");
     pawl_graph_chain(g, PAWL_START, "w", PAWL_END, NULL);
-    pawl_graph_hook_state(g, "w", PAWL_AFTER, "look");
+    pawl_graph_hook_state(g, "w", PAWL_PHASE_AFTER, "look");
     e = engine_of(g);
     CHECK_INT(pawl_run(e, "r", "{\"n\":41}", NULL), PAWL_HALTED);
     CHECK_STR(hook_saw, "{\"args\":null,\"mode\":null,\"node\":\"w\",\"phase\":\"after\",\"state\":{\"n\":41},\"writes\":{\"n\":1}}");

@@ -32,7 +32,7 @@ static void host_with(stage *g, heard *h)
     stage_begin(g);
     path_new("host");
     g->e = host_engine(g, file_store(), 2);
-    said(pawl_engine_effect(g->e, "hook", listens, h, PAWL_AT_LEAST_ONCE, &err), &err);
+    said(pawl_engine_effect(g->e, "hook", listens, h, PAWL_CLASS_AT_LEAST_ONCE, &err), &err);
     if ((g->h = pawl_host_new(g->e, file_store(), &err)) == NULL)
         CHECK_FAIL("%s", err.text);
 }
@@ -57,7 +57,7 @@ PAWL_TEST(test_P4_hooks_of_an_agent_with_a_handle)
 
     h.n = 0;                    /* another process: what they said stands, and nobody is asked again */
     g.e = host_engine(&g, file_store(), 2);
-    said(pawl_engine_effect(g.e, "hook", listens, &h, PAWL_AT_LEAST_ONCE, &err), &err);
+    said(pawl_engine_effect(g.e, "hook", listens, &h, PAWL_CLASS_AT_LEAST_ONCE, &err), &err);
     if ((g.h = pawl_host_new(g.e, file_store(), &err)) == NULL)
         CHECK_FAIL("%s", err.text);
     a = found(&g, "one");

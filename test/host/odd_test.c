@@ -101,7 +101,7 @@ PAWL_TEST(test_A3_one_that_fails_as_it_begins_is_over)
     a = spawned(&g, "r", "{\"@once\":\"run\",\"input\":\" \"}");
     CHECK_STR(comes_to(a, PAWL_UNTIL_RESTS), "over");
     v = viewed(a);
-    CHECK(v.over && v.status == PAWL_FAILED && v.state == PAWL_SHOWN_ERROR);
+    CHECK(v.over && v.status == PAWL_STATUS_FAILED && v.state == PAWL_SHOWN_ERROR);
     CHECK(v.message != NULL && strstr(v.message, "input is empty") != NULL);
     pawl_handle_view_free(&v);
     CHECK(pawl_handle_is_error(a) && !pawl_handle_is_processing(a));

@@ -41,7 +41,7 @@ static pawl_machine *acting(void)
     const pawl_limits limits = { .cost = { .tokens = 10 } };
     pawl_graph *g = pawl_graph_new("acting", 1);
 
-    pawl_graph_channel(g, "n", PAWL_SUM);
+    pawl_graph_channel(g, "n", PAWL_RULE_SUM);
     pawl_graph_modes(g, PAWL_GATE_DENIES);
     pawl_graph_node(g, "wait", asks, NULL);
     pawl_graph_effect(g, "act", &limits);
@@ -62,7 +62,7 @@ static pawl_machine *parent(const char *name, void *arg)
 {
     pawl_graph *g = pawl_graph_new(name, 1);
 
-    pawl_graph_channel(g, "n", PAWL_SUM);
+    pawl_graph_channel(g, "n", PAWL_RULE_SUM);
     pawl_graph_modes(g, PAWL_GATE_DENIES);
     pawl_graph_node(g, "child", spawns, arg);
     pawl_graph_chain(g, PAWL_START, "child", PAWL_END, NULL);
@@ -96,7 +96,7 @@ static pawl_engine *engine_of(pawl_machine *first)
     pawl_engine *e = pawl_engine_new(first, file_store(), &err);
 
     if (e == NULL || (!acts_itself && pawl_engine_add(e, acting(), &err) != PAWL_OK) ||
-        pawl_engine_effect(e, "act", acts, NULL, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK)
+        pawl_engine_effect(e, "act", acts, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK)
         CHECK_FAIL("%s", err.text);
     return e;
 }

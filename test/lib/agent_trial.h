@@ -8,15 +8,15 @@
 #define TRIAL_TEXT(name) "{\"properties\":{\"" name "\":{\"minLength\":1,\"type\":\"string\"}},\"required\":[\"" name "\"],\"type\":\"object\"}"
 
 static const pawl_agent_tool trial_tools[] = {
-    { .name = "read_file", .rule = "Read", .schema = TRIAL_TEXT("file_path"), .cls = PAWL_READ, .effect = PAWL_PURE, .beside = true },
-    { .name = "edit_file", .rule = "Edit", .schema = TRIAL_TEXT("file_path"), .cls = PAWL_EDIT, .effect = PAWL_ONCE, .mutates = true },
-    { .name = "bash", .rule = "Bash", .schema = TRIAL_TEXT("command"), .cls = PAWL_EXEC, .effect = PAWL_ONCE, .mutates = true },
-    { .name = "web_fetch", .rule = "WebFetch", .schema = TRIAL_TEXT("url"), .cls = PAWL_NET, .effect = PAWL_AT_LEAST_ONCE, .beside = true },
-    { .name = "todo", .schema = "{\"properties\":{\"todos\":{\"type\":\"array\"}},\"required\":[\"todos\"],\"type\":\"object\"}", .cls = PAWL_READ,
+    { .name = "read_file", .rule = "Read", .schema = TRIAL_TEXT("file_path"), .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_PURE, .beside = true },
+    { .name = "edit_file", .rule = "Edit", .schema = TRIAL_TEXT("file_path"), .cls = PAWL_PERMISSION_EDIT, .effect = PAWL_CLASS_ONCE, .mutates = true },
+    { .name = "bash", .rule = "Bash", .schema = TRIAL_TEXT("command"), .cls = PAWL_PERMISSION_EXEC, .effect = PAWL_CLASS_ONCE, .mutates = true },
+    { .name = "web_fetch", .rule = "WebFetch", .schema = TRIAL_TEXT("url"), .cls = PAWL_PERMISSION_NET, .effect = PAWL_CLASS_AT_LEAST_ONCE, .beside = true },
+    { .name = "todo", .schema = "{\"properties\":{\"todos\":{\"type\":\"array\"}},\"required\":[\"todos\"],\"type\":\"object\"}", .cls = PAWL_PERMISSION_READ,
       .own = PAWL_OWN_TODO },
-    { .name = "plan_enter", .rule = "EnterPlan", .schema = "{\"type\":\"object\"}", .cls = PAWL_READ, .own = PAWL_OWN_PLAN_ENTER },
-    { .name = "plan_exit", .rule = "ExitPlan", .schema = TRIAL_TEXT("plan"), .cls = PAWL_READ, .own = PAWL_OWN_PLAN_EXIT },
-    { .name = "spawn_agent", .rule = "Agent", .schema = TRIAL_TEXT("prompt"), .cls = PAWL_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
+    { .name = "plan_enter", .rule = "EnterPlan", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_PLAN_ENTER },
+    { .name = "plan_exit", .rule = "ExitPlan", .schema = TRIAL_TEXT("plan"), .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_PLAN_EXIT },
+    { .name = "spawn_agent", .rule = "Agent", .schema = TRIAL_TEXT("prompt"), .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
 };
 static const pawl_agent_helper trial_helpers[] = { { "searcher", "It searches." } };
 static const char *const trial_inputs[] = {

@@ -159,8 +159,8 @@ pawl_machine *town_essay(const pawl_limits *limits)
 {
     pawl_graph *g = pawl_graph_new("essay", 1);
 
-    pawl_graph_channel(g, "request", PAWL_LAST);
-    pawl_graph_channel(g, "draft", PAWL_LAST);
+    pawl_graph_channel(g, "request", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "draft", PAWL_RULE_LAST);
     if (limits != NULL)
         pawl_graph_effect(g, "llm", limits);
     pawl_graph_node(g, "draft", draft, NULL);

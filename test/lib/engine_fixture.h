@@ -1,7 +1,7 @@
 /* engine_fixture.h - an engine in a test: a clock that moves only when the engine sleeps, an effect with given replies, and a log of both.
  *
  *     town_begin(&t, town_essay(NULL), NULL);
- *     town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+ *     town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
  *     t.replies[0] = "\"first\"";
  *     CHECK_INT(town_run(&t, "essay-1", "{\"request\":1}"), PAWL_INTERRUPTED);
  *     town_log(&t, "1.draft.1.0 {\"about\":1}; ");                            */

@@ -45,7 +45,7 @@ const char *report_text(const pawl_report *r)
     for (size_t i = 0; i < pawl_report_count(r); i++) {
         const pawl_finding *f = pawl_report_at(r, i);
 
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s | %s | %s\n", f->severity == PAWL_WARNING ? "(warning) " : "", f->kind, f->text,
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s | %s | %s\n", f->severity == PAWL_SEVERITY_WARNING ? "(warning) " : "", f->kind, f->text,
                               f->path);
     }
     return text;

@@ -58,7 +58,7 @@ static pawl_code desk(pawl_step *s, const pawl_happening *h, void *arg)
         pawl_flow_sleep(s, "late", 60000);
         return PAWL_OK;
     }
-    if (h->kind == PAWL_EV_RECEIPT && h->tag != NULL && h->outcome == PAWL_DONE) {
+    if (h->kind == PAWL_EV_RECEIPT && h->tag != NULL && h->outcome == PAWL_OUTCOME_DONE) {
         const pawl_question q = { .prompt = pawl_pack(s, "s", "which one?"), .options = pawl_json(s, "[\"a\",\"b\"]") };
 
         pawl_set(s, "found", h->value);
@@ -83,9 +83,9 @@ static pawl_code desk(pawl_step *s, const pawl_happening *h, void *arg)
 pawl_machine *machine_desk(const pawl_alloc *alloc, pawl_err *err)
 {
     const pawl_channel channels[] = { { .name = "topic" },
-                                      { .name = "found", .rule = PAWL_APPEND, .first = "[\"nothing yet\"]" },
-                                      { .name = "history", .rule = PAWL_CUSTOM, .merge = both },
-                                      { .name = "answers", .rule = PAWL_SUM, .first = "0" } };
+                                      { .name = "found", .rule = PAWL_RULE_APPEND, .first = "[\"nothing yet\"]" },
+                                      { .name = "history", .rule = PAWL_RULE_CUSTOM, .merge = both },
+                                      { .name = "answers", .rule = PAWL_RULE_SUM, .first = "0" } };
 
     return pawl_flow_reducer("desk", 3, channels, 4, desk, NULL, alloc, err);
 }
@@ -123,7 +123,7 @@ static pawl_code survey_sum(pawl_step *s, const pawl_value *payload, const pawl_
 
 pawl_machine *machine_survey(const pawl_alloc *alloc, pawl_err *err)
 {
-    const pawl_channel channels[] = { { .name = "replies", .rule = PAWL_APPEND } };
+    const pawl_channel channels[] = { { .name = "replies", .rule = PAWL_RULE_APPEND } };
     const pawl_flow_step steps[] = { { .name = "ask", .fn = survey_ask, .start = true, .takes_input = true },
                                      { .name = "take", .fn = survey_take, .resumes_from = "ask" },
                                      { .name = "sum", .fn = survey_sum } };
@@ -176,11 +176,11 @@ pawl_machine *machine_fan(const pawl_alloc *alloc, pawl_err *err)
 {
     pawl_graph *g = scene_graph("fan", 1, alloc);
 
-    pawl_graph_channel(g, "topic", PAWL_LAST);
-    pawl_graph_channel(g, "found", PAWL_APPEND);
-    pawl_graph_channel(g, "words", PAWL_UNION);
-    pawl_graph_channel(g, "count", PAWL_SUM);
-    pawl_graph_channel(g, "result", PAWL_LAST);
+    pawl_graph_channel(g, "topic", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "found", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "words", PAWL_RULE_UNION);
+    pawl_graph_channel(g, "count", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "result", PAWL_RULE_LAST);
     pawl_graph_node(g, "plan", fan_plan, NULL);
     pawl_graph_node(g, "worker", fan_worker, NULL);
     pawl_graph_node(g, "gather", fan_gather, NULL);
@@ -234,7 +234,7 @@ pawl_machine *machine_gate(const pawl_alloc *alloc, pawl_err *err)
     pawl_graph *g = scene_graph("gate", 1, alloc);
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        pawl_graph_channel(g, names[i], PAWL_LAST);
+        pawl_graph_channel(g, names[i], PAWL_RULE_LAST);
     pawl_graph_node(g, "draft", gate_draft, NULL);
     pawl_graph_node(g, "rate", gate_rate, NULL);
     pawl_graph_node(g, "publish", gate_publish, NULL);
@@ -274,7 +274,7 @@ static pawl_graph *nest_deep(const pawl_alloc *alloc)
 {
     pawl_graph *g = scene_graph("deep", 1, alloc);
 
-    pawl_graph_channel(g, "log", PAWL_APPEND);
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
     pawl_graph_node(g, "ask", nest_ask, "log");
     pawl_graph_node(g, "call", nest_call, "log");
     pawl_graph_chain(g, PAWL_START, "ask", PAWL_END, NULL);
@@ -291,8 +291,8 @@ static pawl_graph *nest_middle(const pawl_alloc *alloc)
         return NULL;
     }
 
-    pawl_graph_channel(g, "log", PAWL_APPEND);
-    pawl_graph_channel(g, "own", PAWL_LAST);
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "own", PAWL_RULE_LAST);
     pawl_graph_node(g, "first", nest_call, "own");
     pawl_graph_sub(g, "deep", deep);
     pawl_graph_map(g, "deep", "log", "log", true, true);
@@ -310,8 +310,8 @@ pawl_machine *machine_nest(const pawl_alloc *alloc, pawl_err *err)
         g = NULL;
     }
 
-    pawl_graph_channel(g, "log", PAWL_APPEND);
-    pawl_graph_channel(g, "side", PAWL_LAST);
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "side", PAWL_RULE_LAST);
     pawl_graph_sub(g, "middle", middle);
     pawl_graph_map(g, "middle", "log", "log", true, true);
     pawl_graph_node(g, "side", nest_call, "side");
@@ -351,17 +351,17 @@ pawl_machine *machine_joins(const pawl_alloc *alloc, pawl_err *err)
     const char *const one_of[] = { "left", "far" }, *const first_of[] = { "left", "slower" };
     pawl_graph *g = scene_graph("joins", 1, alloc);
 
-    pawl_graph_channel(g, "path", PAWL_APPEND);
-    pawl_graph_channel(g, "steps", PAWL_SUM);
+    pawl_graph_channel(g, "path", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "steps", PAWL_RULE_SUM);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         pawl_graph_node(g, names[i], joins_note, NULL);
     pawl_graph_work(g, "outside", "look");
     pawl_graph_chain(g, PAWL_START, "split", "left", NULL);
     pawl_graph_chain(g, "split", "right", "far", NULL);
     pawl_graph_join(g, "meet", "left", "far", NULL);
-    pawl_graph_join_of(g, "any", one_of, 2, 1, PAWL_IGNORE_REST);
+    pawl_graph_join_of(g, "any", one_of, 2, 1, PAWL_JOIN_IGNORES_REST);
     pawl_graph_chain(g, "split", "slow", "slower", NULL);
-    pawl_graph_join_of(g, "quick", first_of, 2, 1, PAWL_CANCEL_REST);
+    pawl_graph_join_of(g, "quick", first_of, 2, 1, PAWL_JOIN_CANCELS_REST);
     pawl_graph_edge(g, "quick", PAWL_END);
     pawl_graph_edge(g, "any", "outside");
     pawl_graph_edge(g, "outside", PAWL_END);

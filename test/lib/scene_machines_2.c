@@ -44,8 +44,8 @@ pawl_machine *machine_repair(const pawl_alloc *alloc, pawl_err *err)
     const pawl_retry retry = { .max_attempts = 3, .initial_ms = 100, .max_ms = 1000, .factor = 3, .jitter = true };
     pawl_graph *g = scene_graph("repair", 1, alloc);
 
-    pawl_graph_channel(g, "key", PAWL_LAST);
-    pawl_graph_channel(g, "done", PAWL_APPEND);
+    pawl_graph_channel(g, "key", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "done", PAWL_RULE_APPEND);
     pawl_graph_node(g, "flaky", repair_flaky, NULL);
     pawl_graph_node(g, "steady", repair_steady, NULL);
     pawl_graph_node(g, "strict", repair_strict, NULL);
@@ -82,12 +82,12 @@ static pawl_code talk_answer(pawl_step *s, void *arg)
 
 static pawl_machine *talk(uint32_t version, const pawl_alloc *alloc, pawl_err *err)
 {
-    const pawl_channel answers = { .name = "answers", .rule = PAWL_SUM, .first = "0" };
+    const pawl_channel answers = { .name = "answers", .rule = PAWL_RULE_SUM, .first = "0" };
     const pawl_channel mood = { .name = "mood", .first = "\"calm\"" };
     pawl_graph *g = scene_graph("talk", version, alloc);
 
-    pawl_graph_channel(g, "said", PAWL_EPHEMERAL);
-    pawl_graph_channel(g, "messages", PAWL_APPEND);
+    pawl_graph_channel(g, "said", PAWL_RULE_EPHEMERAL);
+    pawl_graph_channel(g, "messages", PAWL_RULE_APPEND);
     pawl_graph_channel_with(g, &answers);
     if (version > 1)
         pawl_graph_channel_with(g, &mood);
@@ -125,14 +125,14 @@ static pawl_code vault_open(pawl_step *s, void *arg)
 
 pawl_machine *machine_vault(const pawl_alloc *alloc, pawl_err *err)
 {
-    const pawl_limits http = { .cls = PAWL_IDEMPOTENT, .attempt_timeout_ms = 1000, .total_timeout_ms = 9000, .heartbeat_ms = 100,
+    const pawl_limits http = { .cls = PAWL_CLASS_IDEMPOTENT, .attempt_timeout_ms = 1000, .total_timeout_ms = 9000, .heartbeat_ms = 100,
                                .retry = { .max_attempts = 4, .initial_ms = 50, .factor = 1.5 } };
     const pawl_channel token = { .name = "token", .secret = "given:token" };
     pawl_graph *g = scene_graph("vault", 1, alloc);
 
     pawl_graph_channel_with(g, &token);
-    pawl_graph_channel(g, "log", PAWL_APPEND);
-    pawl_graph_channel(g, "state", PAWL_MERGE);
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "state", PAWL_RULE_MERGE);
     pawl_graph_effect(g, "http", &http);
     pawl_graph_node(g, "open", vault_open, NULL);
     pawl_graph_work(g, "store", "store");
@@ -155,14 +155,14 @@ pawl_machine *machine_hooks(const pawl_alloc *alloc, pawl_err *err)
 {
     pawl_graph *g = scene_graph("hooks", 1, alloc);
 
-    pawl_graph_channel(g, "out", PAWL_APPEND);
+    pawl_graph_channel(g, "out", PAWL_RULE_APPEND);
     pawl_graph_node(g, "one", hooks_body, NULL);
     pawl_graph_node(g, "two", hooks_body, NULL);
     pawl_graph_node(g, "three", hooks_body, NULL);
     pawl_graph_chain(g, PAWL_START, "one", "two", "three", PAWL_END, NULL);
     pawl_graph_goto(g, "two", "one", NULL);
-    pawl_graph_hook(g, NULL, PAWL_BEFORE, "guard");
-    pawl_graph_hook(g, "two", PAWL_AFTER, "audit");
+    pawl_graph_hook(g, NULL, PAWL_PHASE_BEFORE, "guard");
+    pawl_graph_hook(g, "two", PAWL_PHASE_AFTER, "audit");
     return pawl_graph_compile(g, err);
 }
 
@@ -214,10 +214,10 @@ pawl_machine *machine_race(const pawl_alloc *alloc, pawl_err *err)
 {
     pawl_graph *g = scene_graph("race", 1, alloc);
 
-    pawl_graph_channel(g, "winner", PAWL_LAST);
-    pawl_graph_channel(g, "result", PAWL_LAST);
-    pawl_graph_channel(g, "signal", PAWL_LAST);
-    pawl_graph_channel(g, "notes", PAWL_APPEND);
+    pawl_graph_channel(g, "winner", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "result", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "signal", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "notes", PAWL_RULE_APPEND);
     pawl_graph_node(g, "run", race_run, NULL);
     pawl_graph_node(g, "listen", race_listen, NULL);
     pawl_graph_node(g, "spawn", race_spawn, NULL);
@@ -284,12 +284,12 @@ static const pawl_value *pair(pawl_step *s, const pawl_value *old, const pawl_va
 pawl_machine *machine_rules(const pawl_alloc *alloc, pawl_err *err)
 {
     static const pawl_channel channels[] = {
-        { .name = "last" }, { .name = "single", .rule = PAWL_SINGLE }, { .name = "append", .rule = PAWL_APPEND },
-        { .name = "sum", .rule = PAWL_SUM, .first = "10" }, { .name = "min", .rule = PAWL_MIN }, { .name = "max", .rule = PAWL_MAX },
-        { .name = "union", .rule = PAWL_UNION, .first = "[7]" }, { .name = "merge", .rule = PAWL_MERGE },
-        { .name = "topic", .rule = PAWL_TOPIC }, { .name = "kept", .rule = PAWL_TOPIC, .accumulate = true },
-        { .name = "now", .rule = PAWL_EPHEMERAL }, { .name = "barrier", .rule = PAWL_BARRIER },
-        { .name = "custom", .rule = PAWL_CUSTOM, .merge = pair }, { .name = "real", .rule = PAWL_SUM, .first = "0.5" },
+        { .name = "last" }, { .name = "single", .rule = PAWL_RULE_SINGLE }, { .name = "append", .rule = PAWL_RULE_APPEND },
+        { .name = "sum", .rule = PAWL_RULE_SUM, .first = "10" }, { .name = "min", .rule = PAWL_RULE_MIN }, { .name = "max", .rule = PAWL_RULE_MAX },
+        { .name = "union", .rule = PAWL_RULE_UNION, .first = "[7]" }, { .name = "merge", .rule = PAWL_RULE_MERGE },
+        { .name = "topic", .rule = PAWL_RULE_TOPIC }, { .name = "kept", .rule = PAWL_RULE_TOPIC, .accumulate = true },
+        { .name = "now", .rule = PAWL_RULE_EPHEMERAL }, { .name = "barrier", .rule = PAWL_RULE_BARRIER },
+        { .name = "custom", .rule = PAWL_RULE_CUSTOM, .merge = pair }, { .name = "real", .rule = PAWL_RULE_SUM, .first = "0.5" },
     };
     pawl_graph *g = scene_graph("rules", 1, alloc);
 
@@ -339,11 +339,11 @@ static pawl_code trip_go(pawl_step *s, void *arg)
 
 pawl_machine *machine_trip(const pawl_alloc *alloc, pawl_err *err)
 {
-    const pawl_limits book = { .cls = PAWL_COMPENSABLE, .inverse = "give-back" }, pay = { .cls = PAWL_ONCE, .on_unknown = "look-up" };
+    const pawl_limits book = { .cls = PAWL_CLASS_COMPENSABLE, .inverse = "give-back" }, pay = { .cls = PAWL_CLASS_ONCE, .on_unknown = "look-up" };
     pawl_graph *g = scene_graph("trip", 1, alloc);
 
-    pawl_graph_channel(g, "who", PAWL_APPEND);
-    pawl_graph_channel(g, "paid", PAWL_LAST);
+    pawl_graph_channel(g, "who", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "paid", PAWL_RULE_LAST);
     pawl_graph_channel_with(g, &(pawl_channel){ .name = "card", .secret = "env:CARD" });
     pawl_graph_effect(g, "book", &book);
     pawl_graph_effect(g, "pay", &pay);
@@ -407,8 +407,8 @@ pawl_machine *machine_pact(const pawl_alloc *alloc, pawl_err *err)
     static int one = 1;
     pawl_graph *g = scene_graph("pact", 1, alloc);
 
-    pawl_graph_channel(g, "to", PAWL_LAST);
-    pawl_graph_channel(g, "said", PAWL_APPEND);
+    pawl_graph_channel(g, "to", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "said", PAWL_RULE_APPEND);
     pawl_graph_effect(g, "ship", NULL);
     pawl_graph_node(g, "ship", pact_ship, NULL);
     pawl_graph_node(g, "refuse", pact_wait, &one);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define RECEIPT(node, text) { .kind = PAWL_EV_RECEIPT, .at = (node), .value = (text) }
-#define ERROR(node, text)   { .kind = PAWL_EV_RECEIPT, .at = (node), .value = (text), .outcome = PAWL_ERROR }
+#define ERROR(node, text)   { .kind = PAWL_EV_RECEIPT, .at = (node), .value = (text), .outcome = PAWL_OUTCOME_ERROR }
 #define ANSWER(slot, text)  { .kind = PAWL_EV_ANSWER, .at = (slot), .value = (text) }
 #define TIMER(node)         { .kind = PAWL_EV_TIMER, .at = (node) }
 #define SIGNAL(name, text)  { .kind = PAWL_EV_SIGNAL, .at = (name), .value = (text) }
@@ -148,7 +148,7 @@ static bool find_command(play *p, const move *m, pawl_state *st, pawl_step *look
 
         if (pawl_state_command(st, i, look, &cmd, NULL, &err) != PAWL_OK)
             CHECK_FAIL("%s: command %zu: %s", p->sc->name, i, err.text);
-        if ((cmd.kind == PAWL_SLEEP) != (m->kind == PAWL_EV_TIMER) || !id_is(cmd.id, m->at))
+        if ((cmd.kind == PAWL_COMMAND_SLEEP) != (m->kind == PAWL_EV_TIMER) || !id_is(cmd.id, m->at))
             continue;
         snprintf(p->id, sizeof p->id, "%s", cmd.id);
         *due = cmd.due_ms;
@@ -180,7 +180,7 @@ bool play_next(play *p, pawl_state *st, pawl_step *look, pawl_event *ev)
     int64_t due = 0;
 
     *ev = (pawl_event){ .kind = PAWL_EV_START, .value = p->sc->input, .time_ms = 1000 + p->now++ };
-    if (pawl_state_status(st) == PAWL_SUBMITTED)
+    if (pawl_state_status(st) == PAWL_STATUS_SUBMITTED)
         return true;
     *ev = (pawl_event){ .kind = PAWL_EV_TICK, .time_ms = ev->time_ms };
     if (pawl_state_next(st) == PAWL_OK)

@@ -22,10 +22,10 @@ pawl_code trial_call(pawl_step *s, void *effect)
 
 static void effects(pawl_graph *g)
 {
-    pawl_graph_effect(g, "once", &(pawl_limits){ .cls = PAWL_ONCE });
-    pawl_graph_effect(g, "again", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 50, .jitter = true } });
-    pawl_graph_effect(g, "pure", &(pawl_limits){ .cls = PAWL_PURE });
-    pawl_graph_effect(g, "timed", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 5, .initial_ms = 20 },
+    pawl_graph_effect(g, "once", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
+    pawl_graph_effect(g, "again", &(pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 50, .jitter = true } });
+    pawl_graph_effect(g, "pure", &(pawl_limits){ .cls = PAWL_CLASS_PURE });
+    pawl_graph_effect(g, "timed", &(pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 5, .initial_ms = 20 },
                                                   .attempt_timeout_ms = 300 });
 }
 
@@ -33,9 +33,9 @@ static pawl_graph *graph(const char *name)
 {
     pawl_graph *g = pawl_graph_new(name, 1);
 
-    pawl_graph_channel(g, "log", PAWL_APPEND);
-    pawl_graph_channel(g, "n", PAWL_SUM);
-    pawl_graph_channel(g, "said", PAWL_APPEND);
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "n", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "said", PAWL_RULE_APPEND);
     effects(g);
     return g;
 }
@@ -289,7 +289,7 @@ static pawl_machine *reducer(void *ctx, pawl_err *err)
     pawl_machine *m = pawl_flow_reducer("reducer", 1, channels, 4, reduce, NULL, NULL, err);
 
     (void)ctx;
-    pawl_flow_effect(m, "again", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 3, .initial_ms = 30 } }, err);
+    pawl_flow_effect(m, "again", &(pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 3, .initial_ms = 30 } }, err);
     return m;
 }
 
@@ -359,11 +359,11 @@ static pawl_machine *undone(void *ctx, pawl_err *err)
     pawl_graph *g = graph("undone");
 
     (void)ctx;
-    pawl_graph_effect(g, "book", &(pawl_limits){ .cls = PAWL_COMPENSABLE, .inverse = "unbook", .on_unknown = "look" });
-    pawl_graph_effect(g, "pay", &(pawl_limits){ .cls = PAWL_COMPENSABLE, .inverse = "unbook",
+    pawl_graph_effect(g, "book", &(pawl_limits){ .cls = PAWL_CLASS_COMPENSABLE, .inverse = "unbook", .on_unknown = "look" });
+    pawl_graph_effect(g, "pay", &(pawl_limits){ .cls = PAWL_CLASS_COMPENSABLE, .inverse = "unbook",
                                                 .retry = { .max_attempts = 3, .initial_ms = 40 } });
-    pawl_graph_effect(g, "unbook", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 40 } });
-    pawl_graph_effect(g, "sign", &(pawl_limits){ .cls = PAWL_ONCE, .on_unknown = "look" });
+    pawl_graph_effect(g, "unbook", &(pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 40 } });
+    pawl_graph_effect(g, "sign", &(pawl_limits){ .cls = PAWL_CLASS_ONCE, .on_unknown = "look" });
     pawl_graph_node(g, "a", trial_must, "book");
     pawl_graph_node(g, "b", trial_must, "pay");
     pawl_graph_node(g, "c", trial_must, "sign");

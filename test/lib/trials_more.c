@@ -11,20 +11,20 @@ static pawl_graph *graph(const char *name)
 {
     pawl_graph *g = pawl_graph_new(name, 1);
 
-    pawl_graph_channel(g, "log", PAWL_APPEND);
-    pawl_graph_channel(g, "n", PAWL_SUM);
-    pawl_graph_channel(g, "rounds", PAWL_SUM);
-    pawl_graph_channel(g, "note", PAWL_LAST);
-    pawl_graph_effect(g, "sign", &(pawl_limits){ .cls = PAWL_ONCE, .on_unknown = "look" });
-    pawl_graph_effect(g, "stamp", &(pawl_limits){ .cls = PAWL_ONCE, .on_unknown = "look", .retry = { .max_attempts = 3, .initial_ms = 100 } });
-    pawl_graph_effect(g, "ask", &(pawl_limits){ .cls = PAWL_ONCE });
-    pawl_graph_effect(g, "again", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 50 } });
-    pawl_graph_effect(g, "patient", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 6, .initial_ms = 4000, .factor = 2 },
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "n", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "rounds", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "note", PAWL_RULE_LAST);
+    pawl_graph_effect(g, "sign", &(pawl_limits){ .cls = PAWL_CLASS_ONCE, .on_unknown = "look" });
+    pawl_graph_effect(g, "stamp", &(pawl_limits){ .cls = PAWL_CLASS_ONCE, .on_unknown = "look", .retry = { .max_attempts = 3, .initial_ms = 100 } });
+    pawl_graph_effect(g, "ask", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
+    pawl_graph_effect(g, "again", &(pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 50 } });
+    pawl_graph_effect(g, "patient", &(pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 6, .initial_ms = 4000, .factor = 2 },
                                                     .total_timeout_ms = 5000 });
-    pawl_graph_effect(g, "book", &(pawl_limits){ .cls = PAWL_COMPENSABLE, .inverse = "unbook", .on_unknown = "look" });
-    pawl_graph_effect(g, "unbook", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 40 } });
-    pawl_graph_effect(g, "hold", &(pawl_limits){ .cls = PAWL_COMPENSABLE, .inverse = "unhold" });
-    pawl_graph_effect(g, "unhold", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 2, .initial_ms = 40 } });
+    pawl_graph_effect(g, "book", &(pawl_limits){ .cls = PAWL_CLASS_COMPENSABLE, .inverse = "unbook", .on_unknown = "look" });
+    pawl_graph_effect(g, "unbook", &(pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 40 } });
+    pawl_graph_effect(g, "hold", &(pawl_limits){ .cls = PAWL_CLASS_COMPENSABLE, .inverse = "unhold" });
+    pawl_graph_effect(g, "unhold", &(pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 2, .initial_ms = 40 } });
     return g;
 }
 

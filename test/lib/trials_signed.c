@@ -41,8 +41,8 @@ static pawl_machine *machine(void *ctx, pawl_err *err)
     desk *d = ctx;
 
     d->n = 0;                   /* another world, in which nobody has signed */
-    pawl_graph_channel(g, "log", PAWL_APPEND);
-    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 50 } });
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
+    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 4, .initial_ms = 50 } });
     for (int i = 0; i < GATES; i++) {
         snprintf(name, sizeof name, "gate%d", i);
         snprintf(before, sizeof before, "gate%d", i - 1);

@@ -78,7 +78,7 @@ static void trace_id(buf *b, const item *it)
     buf_char(b, ' ');
     id_code(b, it);
     buf_char(b, ' ');
-    if (it->kind == ITEM_RECEIPT && it->outcome != PAWL_DONE)
+    if (it->kind == ITEM_RECEIPT && it->outcome != PAWL_OUTCOME_DONE)
         buf_fmt(b, "%s ", outcome_names[it->outcome]);
     if (it->kind == ITEM_RECEIPT || it->kind == ITEM_ANSWER)
         trace_value(b, it->value);
@@ -526,7 +526,7 @@ pawl_code world_receipt(world *w, const char *node, const char *value)
 
 pawl_code world_error(world *w, const char *node, const char *value)
 {
-    return with_id(w, node, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .outcome = PAWL_ERROR, .value = value });
+    return with_id(w, node, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .outcome = PAWL_OUTCOME_ERROR, .value = value });
 }
 
 pawl_code world_outcome(world *w, const char *node, pawl_outcome outcome, const char *value)
@@ -541,7 +541,7 @@ pawl_code world_timer(world *w, const char *node)
     pawl_command cmd;
 
     for (size_t i = 0; i < pawl_state_commands(w->st); i++)
-        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, &err) == PAWL_OK && cmd.kind == PAWL_SLEEP && is_of(cmd.id, node))
+        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, &err) == PAWL_OK && cmd.kind == PAWL_COMMAND_SLEEP && is_of(cmd.id, node))
             ev.time_ms = cmd.due_ms;
     return with_id(w, node, &ev);
 }
@@ -592,7 +592,7 @@ pawl_code world_run(world *w, world_say_fn *say, void *ctx)
             id = strdup(cmd.id);
             args = strdup(cmd.args != NULL ? pawl_text(w->look, cmd.args) : "null");
             ev.id = id;
-            if (cmd.kind == PAWL_SLEEP)
+            if (cmd.kind == PAWL_COMMAND_SLEEP)
                 ev = (pawl_event){ .kind = PAWL_EV_TIMER, .id = id, .time_ms = cmd.due_ms };
             else
                 ev.value = say(ctx, node, cmd.effect, args);

@@ -223,7 +223,7 @@ static const pawl_value *answer_of(scene *s, const pawl_value *rule)
 /* Ask all, in their order; each sees the arguments as they are by then. */
 static void ask_all(scene *s, const char *point, const char *event)
 {
-    s->all = (verdict){ .behavior = PAWL_OPEN };
+    s->all = (verdict){ .behavior = PAWL_BEHAVIOR_OPEN };
     for (size_t i = 0; i < pawl_value_size(s->scripts); i++) {
         const pawl_value *call = value_with(&s->mem, s->call, "args", s->args), *rule, *fits = NULL;
         const pawl_value *context = value_pack(&s->mem, NULL, "{s:v,s:v}", "tool_call", call, "target", s->value != NULL ? s->value : s->args);
@@ -246,14 +246,14 @@ static bool lets_go(const scene *s)
 {
     const pawl_value *resolve = pawl_value_find(s->vector, "/approval_script/0/resolve");
 
-    if (s->all.behavior == PAWL_ASK)
+    if (s->all.behavior == PAWL_BEHAVIOR_ASK)
         return strcmp(text_at(resolve, "/outcome"), "approve") == 0 && strcmp(text_at(resolve, "/verdict/decision"), "allow") == 0;
-    return s->all.behavior != PAWL_DENY;
+    return s->all.behavior != PAWL_BEHAVIOR_DENY;
 }
 
 static const char *decision_of(const verdict *v)
 {
-    return v->behavior >= PAWL_ASK ? "deny" : v->input != NULL ? "transform" : "allow";
+    return v->behavior >= PAWL_BEHAVIOR_ASK ? "deny" : v->input != NULL ? "transform" : "allow";
 }
 
 static void record_check(const scene *s, const pawl_value *record, const char *decision)

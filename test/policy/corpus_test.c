@@ -148,7 +148,7 @@ static void set(scene *s, char *line, const char *where)
         }
     if (strcmp(word, "case") == 0) {
         memset(s, 0, sizeof *s);
-        s->q.mode = PAWL_DEFAULT;
+        s->q.mode = PAWL_MODE_DEFAULT;
         s->q.time_ms = 1000;
         snprintf(s->name, sizeof s->name, "%.100s", rest);
     } else if (strcmp(word, "mode") == 0) {
@@ -156,7 +156,8 @@ static void set(scene *s, char *line, const char *where)
     } else if (strcmp(word, "requires") == 0) {
         CHECK((s->q.requires = pawl_mode_named(rest)) != PAWL_MODE_NONE);
     } else if (strcmp(word, "hook") == 0) {
-        s->q.hook = *rest == 'd' ? PAWL_DENY : strcmp(rest, "ask") == 0 ? PAWL_ASK : strcmp(rest, "allow") == 0 ? PAWL_ALLOW : PAWL_OPEN;
+        s->q.hook = *rest == 'd' ? PAWL_BEHAVIOR_DENY : strcmp(rest, "ask") == 0 ? PAWL_BEHAVIOR_ASK : strcmp(rest, "allow") == 0
+            ? PAWL_BEHAVIOR_ALLOW : PAWL_BEHAVIOR_OPEN;
         s->q.hook_name = "guard";
     } else if (strcmp(word, "link") == 0) {
         CHECK(s->nlinks < LINKS_MAX && sscanf(rest, "%127s %127s", s->links[s->nlinks][0], s->links[s->nlinks][1]) == 2);

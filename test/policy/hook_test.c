@@ -5,7 +5,7 @@
 static verdict verdict_at(arena *mem, hook_profile profile, const char *point, const pawl_value *receipt)
 {
     pawl_err err = { PAWL_OK, "" };
-    verdict v = { .behavior = PAWL_OPEN };
+    verdict v = { .behavior = PAWL_BEHAVIOR_OPEN };
 
     CHECK(receipt != NULL);
     CHECK_INT(hook_verdict(mem, profile, point, receipt, &v, &err), PAWL_OK);
@@ -289,7 +289,7 @@ PAWL_TEST(test_P5_what_is_no_receipt_denies_under_both_profiles)
     CHECK_INT(hook_verdict(&mem, HOOK_STRICT, NULL, value_null(&mem), &v, NULL), PAWL_INVALID);
     CHECK_STR(v.reason, "as it was");
     CHECK_INT(hook_verdict(&mem, HOOK_STRICT, "before", NULL, &v, NULL), PAWL_OK);
-    CHECK_INT(v.behavior, PAWL_DENY);
+    CHECK_INT(v.behavior, PAWL_BEHAVIOR_DENY);
     arena_free(&mem);
 }
 
@@ -359,7 +359,7 @@ PAWL_TEST(test_P5_reasons_are_the_first_20_lines_and_10000_bytes)
 /* Merge the answers of `n` hooks at PreToolUse. */
 static void merges(const char *const *answers, size_t n, const char *expected)
 {
-    verdict all = { .behavior = PAWL_OPEN };
+    verdict all = { .behavior = PAWL_BEHAVIOR_OPEN };
     arena mem;
     buf b;
 
@@ -419,15 +419,15 @@ enum { SORTS = sizeof all_sorts / sizeof *all_sorts };
 
 static void merge_all(arena *mem, const verdict *some, const size_t *order, size_t n, verdict *all)
 {
-    *all = (verdict){ .behavior = PAWL_OPEN };
+    *all = (verdict){ .behavior = PAWL_BEHAVIOR_OPEN };
     for (size_t i = 0; i < n; i++) {
         const verdict before = *all;
 
         CHECK_INT(hook_merge(mem, all, &some[order[i]]), PAWL_OK);
         CHECK(all->behavior >= before.behavior && all->behavior >= some[order[i]].behavior);
         CHECK(all->behavior == before.behavior || all->behavior == some[order[i]].behavior || all->stops);
-        CHECK(all->stops >= before.stops && all->open >= before.open && (!all->stops || all->behavior == PAWL_DENY));
-        CHECK(before.behavior != PAWL_DENY || (all->behavior == PAWL_DENY && all->input == NULL && all->result == NULL && all->go == NULL));
+        CHECK(all->stops >= before.stops && all->open >= before.open && (!all->stops || all->behavior == PAWL_BEHAVIOR_DENY));
+        CHECK(before.behavior != PAWL_BEHAVIOR_DENY || (all->behavior == PAWL_BEHAVIOR_DENY && all->input == NULL && all->result == NULL && all->go == NULL));
     }
 }
 
@@ -463,7 +463,7 @@ PAWL_TEST(test_P5_deny_is_monotone_and_the_order_changes_no_decision)
 
 PAWL_TEST(test_P5_a_rewrite_to_something_denied_is_denied_by_whoever_sees_it)
 {
-    verdict all = { .behavior = PAWL_OPEN }, one;
+    verdict all = { .behavior = PAWL_BEHAVIOR_OPEN }, one;
     const pawl_value *input;
     arena mem;
 
@@ -480,7 +480,7 @@ PAWL_TEST(test_P5_a_rewrite_to_something_denied_is_denied_by_whoever_sees_it)
                          bad ? exited(&mem, 2, "", "not that") : exited(&mem, 0, OUT("\"updatedInput\":{\"command\":\"rm -rf /\"}"), ""));
         CHECK_INT(hook_merge(&mem, &all, &one), PAWL_OK);
     }
-    CHECK_INT(all.behavior, PAWL_DENY);
+    CHECK_INT(all.behavior, PAWL_BEHAVIOR_DENY);
     CHECK_STR(all.reason, "not that");
     CHECK(all.input == NULL);
     arena_free(&mem);

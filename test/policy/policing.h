@@ -9,15 +9,17 @@
 static inline pawl_permission police_class(const char *tool)
 {
     static const struct { const char *tool; pawl_permission cls; } known[] = {
-        { "Bash", PAWL_EXEC }, { "Read", PAWL_READ }, { "Glob", PAWL_READ }, { "Grep", PAWL_READ }, { "LS", PAWL_READ },
-        { "Edit", PAWL_EDIT }, { "Write", PAWL_EDIT }, { "MultiEdit", PAWL_EDIT }, { "NotebookEdit", PAWL_EDIT },
-        { "WebFetch", PAWL_NET }, { "WebSearch", PAWL_NET }, { "mcp__fs__write", PAWL_EDIT }, { "mcp__fs__read", PAWL_READ },
+        { "Bash", PAWL_PERMISSION_EXEC }, { "Read", PAWL_PERMISSION_READ }, { "Glob", PAWL_PERMISSION_READ }, { "Grep", PAWL_PERMISSION_READ },
+            { "LS", PAWL_PERMISSION_READ },
+        { "Edit", PAWL_PERMISSION_EDIT }, { "Write", PAWL_PERMISSION_EDIT }, { "MultiEdit", PAWL_PERMISSION_EDIT }, { "NotebookEdit", PAWL_PERMISSION_EDIT },
+        { "WebFetch", PAWL_PERMISSION_NET }, { "WebSearch", PAWL_PERMISSION_NET }, { "mcp__fs__write", PAWL_PERMISSION_EDIT }, { "mcp__fs__read",
+            PAWL_PERMISSION_READ },
     };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].tool, tool) == 0)
             return known[i].cls;
-    return PAWL_OTHER;
+    return PAWL_PERMISSION_OTHER;
 }
 
 /* The arguments of a call of `tool` whose one text is `what`; JSON when it begins with {" or is {}. */

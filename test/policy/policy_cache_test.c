@@ -8,7 +8,8 @@ static const char rules_text[] = "{\"allow\":[\"Bash(ls:*)\"],\"deny\":[\"Read(/
 
 static pawl_behavior decides(const pawl_policy *p, arena *mem, const char *command)
 {
-    const pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC, .mode = PAWL_DEFAULT, .args = value_pack(mem, NULL, "{s:s}", "command", command) };
+    const pawl_request q = { .tool = "Bash", .cls = PAWL_PERMISSION_EXEC, .mode = PAWL_MODE_DEFAULT, .args = value_pack(mem, NULL, "{s:s}", "command",
+        command) };
     pawl_decision d;
 
     pawl_decide(p, &q, &d);
@@ -26,7 +27,7 @@ PAWL_TEST(test_P2_a_policy_is_compiled_once_for_its_rules)
     arena_init(&other, NULL, 4096);
     CHECK(policy_cache_get(cache, json_of(&mem, rules_text), NULL, &one, &err) == PAWL_OK);
     CHECK(one.policy != NULL && one.hooks->count == 1);
-    CHECK(decides(one.policy, &mem, "ls src") == PAWL_ALLOW);
+    CHECK(decides(one.policy, &mem, "ls src") == PAWL_BEHAVIOR_ALLOW);
     for (int i = 0; i < 20; i++) {      /* equal rules in other memory */
         arena_reset(&other);
         CHECK(policy_cache_get(cache, json_of(&other, rules_text), NULL, &two, &err) == PAWL_OK);
@@ -35,7 +36,7 @@ PAWL_TEST(test_P2_a_policy_is_compiled_once_for_its_rules)
     CHECK_INT(policy_cache_compiled(cache), 1);
     CHECK(policy_cache_get(cache, json_of(&mem, rules_text), json_of(&mem, "[[\"Bash(make:*)\"]]"), &two, &err) == PAWL_OK);
     CHECK(two.policy != one.policy);
-    CHECK(decides(two.policy, &mem, "make all") == PAWL_ALLOW && decides(one.policy, &mem, "make all") == PAWL_ASK);
+    CHECK(decides(two.policy, &mem, "make all") == PAWL_BEHAVIOR_ALLOW && decides(one.policy, &mem, "make all") == PAWL_BEHAVIOR_ASK);
     CHECK_INT(policy_cache_compiled(cache), 2);
     arena_free(&other);
     arena_free(&mem);
@@ -76,7 +77,7 @@ PAWL_TEST(test_P2_the_oldest_of_too_many_policies_is_replaced)
             snprintf(command, sizeof command, "tool%d x", i);
             snprintf(rule, sizeof rule, "{\"allow\":[\"Bash(tool%d:*)\"]}", i);
             CHECK(policy_cache_get(cache, json_of(&mem, rule), NULL, &c, NULL) == PAWL_OK);
-            CHECK(decides(c.policy, &mem, command) == PAWL_ALLOW && decides(c.policy, &mem, "other x") == PAWL_ASK);
+            CHECK(decides(c.policy, &mem, command) == PAWL_BEHAVIOR_ALLOW && decides(c.policy, &mem, "other x") == PAWL_BEHAVIOR_ASK);
         }
     CHECK_INT(policy_cache_compiled(cache), 2 * (POLICY_CACHE_ENTRIES + 1));
     arena_free(&mem);
@@ -107,7 +108,7 @@ PAWL_TEST(test_P2_the_cache_without_memory)
         CHECK(h.fired ? rc == PAWL_NOMEM : rc == PAWL_OK && c.policy != NULL && c.hooks->count == 1);
         if (h.fired && cache != NULL) { /* and then there is memory again */
             CHECK(policy_cache_get(cache, rules, grants, &c, NULL) == PAWL_OK);
-            CHECK(decides(c.policy, &fixed, "make x") == PAWL_ALLOW);
+            CHECK(decides(c.policy, &fixed, "make x") == PAWL_BEHAVIOR_ALLOW);
         }
         policy_cache_free(cache);
         heap_check(&h);

@@ -28,13 +28,13 @@ PAWL_TEST(test_P1_a_mode_permits_itself_and_those_before_it)
 {
     int yes = 0;
 
-    for (unsigned now = PAWL_PLAN; now <= PAWL_BYPASS; now++)
-        for (unsigned due = PAWL_PLAN; due <= PAWL_BYPASS; due++) {
+    for (unsigned now = PAWL_MODE_PLAN; now <= PAWL_MODE_BYPASS; now++)
+        for (unsigned due = PAWL_MODE_PLAN; due <= PAWL_MODE_BYPASS; due++) {
             CHECK(pawl_mode_permits((pawl_mode)now, (pawl_mode)due) == (due <= now));
             yes += pawl_mode_permits((pawl_mode)now, (pawl_mode)due);
         }
     CHECK_INT(yes, 10);
-    CHECK(!pawl_mode_permits(PAWL_MODE_NONE, PAWL_PLAN) && !pawl_mode_permits(PAWL_BYPASS, PAWL_MODE_NONE));
+    CHECK(!pawl_mode_permits(PAWL_MODE_NONE, PAWL_MODE_PLAN) && !pawl_mode_permits(PAWL_MODE_BYPASS, PAWL_MODE_NONE));
 }
 
 PAWL_TEST(test_P1_what_modes_say_of_classes)
@@ -42,9 +42,9 @@ PAWL_TEST(test_P1_what_modes_say_of_classes)
     buf b;
 
     buf_init(&b, NULL);
-    for (unsigned m = PAWL_PLAN; m <= PAWL_BYPASS; m++) {
+    for (unsigned m = PAWL_MODE_PLAN; m <= PAWL_MODE_BYPASS; m++) {
         buf_fmt(&b, "%s:", pawl_mode_name((pawl_mode)m));
-        for (unsigned c = PAWL_READ; c <= PAWL_OTHER; c++)
+        for (unsigned c = PAWL_PERMISSION_READ; c <= PAWL_PERMISSION_OTHER; c++)
             buf_fmt(&b, " %s %s/%s", pawl_permission_name((pawl_permission)c),
                     pawl_behavior_name(pawl_mode_says((pawl_mode)m, (pawl_permission)c, true)),
                     pawl_behavior_name(pawl_mode_says((pawl_mode)m, (pawl_permission)c, false)));
@@ -56,12 +56,13 @@ PAWL_TEST(test_P1_what_modes_say_of_classes)
                       "acceptEdits: read allow/allow edit allow/open exec open/open net open/open other open/open\n"
                       "bypassPermissions: read allow/allow edit allow/allow exec allow/allow net allow/allow other allow/allow\n");
     buf_free(&b);
-    CHECK(pawl_mode_says(PAWL_PLAN, (pawl_permission)0, true) == PAWL_DENY && pawl_mode_says(PAWL_PLAN, (pawl_permission)77, true) == PAWL_DENY);
+    CHECK(pawl_mode_says(PAWL_MODE_PLAN, (pawl_permission)0, true) == PAWL_BEHAVIOR_DENY && pawl_mode_says(PAWL_MODE_PLAN, (pawl_permission)77,
+        true) == PAWL_BEHAVIOR_DENY);
 }
 
 PAWL_TEST(test_P1_names)
 {
-    for (unsigned m = PAWL_PLAN; m <= PAWL_BYPASS; m++)
+    for (unsigned m = PAWL_MODE_PLAN; m <= PAWL_MODE_BYPASS; m++)
         CHECK_INT(pawl_mode_named(pawl_mode_name((pawl_mode)m)), m);
     CHECK_INT(pawl_mode_named(NULL), PAWL_MODE_NONE);
     CHECK_INT(pawl_mode_named(""), PAWL_MODE_NONE);
@@ -69,8 +70,8 @@ PAWL_TEST(test_P1_names)
     CHECK_STR(pawl_mode_name(PAWL_MODE_NONE), "");
     CHECK_STR(pawl_mode_name((pawl_mode)9), "");
     CHECK_STR(pawl_permission_name((pawl_permission)9), "");
-    CHECK_STR(pawl_ground_name(PAWL_BY_DENY_RULE), "deny rule");
-    CHECK_STR(pawl_ground_name(PAWL_BY_SYNTAX), "syntax");
+    CHECK_STR(pawl_ground_name(PAWL_GROUND_DENY_RULE), "deny rule");
+    CHECK_STR(pawl_ground_name(PAWL_GROUND_SYNTAX), "syntax");
 }
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
@@ -83,9 +84,9 @@ PAWL_TEST(test_P3_rules_in_their_order)
     CHECK_STR(pawl_policy_rule(p, 0).text, "Bash(rm *)");
     CHECK_STR(pawl_policy_rule(p, 1).from, "project");
     CHECK_INT(pawl_policy_rule(p, 1).until_ms, 99);
-    CHECK_INT(pawl_policy_rule(p, 3).behavior, PAWL_ASK);
+    CHECK_INT(pawl_policy_rule(p, 3).behavior, PAWL_BEHAVIOR_ASK);
     CHECK_STR(pawl_policy_rule(p, 9).text, "Read");
-    CHECK_INT(pawl_policy_rule(p, 10).behavior, PAWL_OPEN);
+    CHECK_INT(pawl_policy_rule(p, 10).behavior, PAWL_BEHAVIOR_OPEN);
     CHECK_INT(strlen(pawl_policy_digest(p)), 64);
     q = policy_of("{ \"ask\" : [\"A\"] , \"allow\":[] }");
     CHECK(strcmp(pawl_policy_digest(p), pawl_policy_digest(q)) != 0);
@@ -197,7 +198,7 @@ static bool note_fit(void *ctx, size_t rule, const char *part, bool decides)
 PAWL_TEST(test_P2_why_names_those_that_lost)
 {
     pawl_policy *p = policy_of("{\"cwd\":\"/w\",\"deny\":[\"Bash(nothing)\"],\"ask\":[\"Bash(git push *)\",\"Bash(git *)\"],\"allow\":[\"Bash\"]}");
-    pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC };
+    pawl_request q = { .tool = "Bash", .cls = PAWL_PERMISSION_EXEC };
     pawl_decision d;
     arena a;
     buf b;
@@ -282,7 +283,7 @@ PAWL_TEST(test_P3_nodes_by_their_names_are_looked_at_too)
     buf_char(&b, '\0');
     CHECK_STR(b.data, "1<0 ");
     buf_reset(&b);
-    CHECK_INT(pawl_policy_diff(p, q, PAWL_DEFAULT, note_difference, &b), PAWL_OK);
+    CHECK_INT(pawl_policy_diff(p, q, PAWL_MODE_DEFAULT, note_difference, &b), PAWL_OK);
     buf_char(&b, '\0');
     CHECK_STR(b.data, "Node(ax) allow ask\nNode(ab) allow ask\n");
     buf_free(&b);
@@ -297,12 +298,12 @@ PAWL_TEST(test_P3_what_two_policies_tell_apart)
     buf b;
 
     buf_init(&b, NULL);
-    CHECK_INT(pawl_policy_diff(p, q, PAWL_DEFAULT, note_difference, &b), PAWL_OK);
+    CHECK_INT(pawl_policy_diff(p, q, PAWL_MODE_DEFAULT, note_difference, &b), PAWL_OK);
     buf_char(&b, '\0');
     CHECK_STR(b.data, "Bash(npm x) allow deny\nEdit(/w/src/deep/x) allow ask\nEdit(/w/src/deep/x/x) allow ask\nmcp__s__x() allow ask\n"
                       "Bash(npm x) allow deny\nWebFetch(https://x.a.org/) ask allow\n");
     buf_reset(&b);
-    CHECK_INT(pawl_policy_diff(p, p, PAWL_DEFAULT, note_difference, &b), PAWL_OK);
+    CHECK_INT(pawl_policy_diff(p, p, PAWL_MODE_DEFAULT, note_difference, &b), PAWL_OK);
     CHECK_INT(b.size, 0);
     buf_free(&b);
     pawl_policy_free(p);
@@ -338,7 +339,7 @@ static void always(const char *tool, const char *what, const char *due)
     buf_char(&b, '\0');
     after = policy_of(b.data);
     pawl_decide(after, &q, &d);
-    if (n > 0 && d.behavior != PAWL_ALLOW)
+    if (n > 0 && d.behavior != PAWL_BEHAVIOR_ALLOW)
         CHECK_FAIL("%s(%s) by %s: %s", tool, what, b.data, d.reason);
     buf_free(&b);
     arena_free(&a);
@@ -423,7 +424,7 @@ PAWL_TEST(test_P3_paths_are_told_as_they_stand_in_the_call)
     {
         char *long_path = malloc(20000);
         told_paths t = {0};
-        pawl_request q = { .tool = "Read", .cls = PAWL_READ };
+        pawl_request q = { .tool = "Read", .cls = PAWL_PERMISSION_READ };
 
         memset(long_path, 'b', 19999);
         long_path[19999] = '\0';

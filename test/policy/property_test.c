@@ -123,7 +123,7 @@ static pawl_decision decide(const made *m, const pawl_request *q, const char *wh
     pawl_decide(p, &asked, &d);
     arena_free(&a);
     pawl_policy_free(p);
-    CHECK(d.behavior >= PAWL_ALLOW && d.behavior <= PAWL_DENY);
+    CHECK(d.behavior >= PAWL_BEHAVIOR_ALLOW && d.behavior <= PAWL_BEHAVIOR_DENY);
     return d;
 }
 
@@ -155,15 +155,15 @@ PAWL_TEST(test_P2_no_allow_rule_and_no_hook_loosens_plan)
 
         make_policy(&m);
         make_request(&q, make_call(what, sizeof what));
-        q.mode = PAWL_PLAN;
-        q.hook = PAWL_OPEN;
+        q.mode = PAWL_MODE_PLAN;
+        q.hook = PAWL_BEHAVIOR_OPEN;
         a = decide(&m, &q, what, false);
         make_rule(m.rules[2][m.n[2]++]);
-        q.hook = PAWL_ALLOW;
+        q.hook = PAWL_BEHAVIOR_ALLOW;
         b = decide(&m, &q, what, false);
-        if (a.behavior == PAWL_DENY && b.behavior != PAWL_DENY)
+        if (a.behavior == PAWL_BEHAVIOR_DENY && b.behavior != PAWL_BEHAVIOR_DENY)
             CHECK_FAIL("%s %s: %s, and then %s", q.tool, what, a.reason, b.reason);
-        if (b.behavior == PAWL_ALLOW && q.cls != PAWL_READ && !q.read_only)
+        if (b.behavior == PAWL_BEHAVIOR_ALLOW && q.cls != PAWL_PERMISSION_READ && !q.read_only)
             CHECK_FAIL("%s %s in plan: %s", q.tool, what, b.reason);
     }
 }
@@ -294,8 +294,8 @@ PAWL_TEST(test_P2_first_denies_no_more_than_the_whole)
         q.args = police_args(&a, q.tool, what);
         p = read_made(&m, false);
         pawl_decide_first(p, &q, &first);
-        CHECK(first.behavior == PAWL_OPEN || first.behavior == PAWL_DENY);
-        if ((first.behavior == PAWL_DENY) != (d.ground == PAWL_BY_DENY_RULE))
+        CHECK(first.behavior == PAWL_BEHAVIOR_OPEN || first.behavior == PAWL_BEHAVIOR_DENY);
+        if ((first.behavior == PAWL_BEHAVIOR_DENY) != (d.ground == PAWL_GROUND_DENY_RULE))
             CHECK_FAIL("%s %s: %s, and first %s", q.tool, what, d.reason, first.reason);
         pawl_policy_free(p);
         arena_free(&a);

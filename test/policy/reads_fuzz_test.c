@@ -13,7 +13,7 @@ enum { RUNS = 2000, RUNS_ALL = 200000, BATCH = 250 };
 static bool unasked(const pawl_policy *p, const text_made *t)
 {
     static shell s;
-    pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC, .mode = PAWL_DEFAULT };
+    pawl_request q = { .tool = "Bash", .cls = PAWL_PERMISSION_EXEC, .mode = PAWL_MODE_DEFAULT };
     pawl_decision d;
     bool reads;
     arena a;
@@ -23,9 +23,9 @@ static bool unasked(const pawl_policy *p, const text_made *t)
     pawl_decide(p, &q, &d);
     arena_free(&a);
     reads = shell_only_reads(&s, t->text, t->n);
-    if (d.behavior == PAWL_ALLOW && !reads)
+    if (d.behavior == PAWL_BEHAVIOR_ALLOW && !reads)
         CHECK_FAIL("it runs unasked, and not where it can only read: %s", t->text);
-    return d.behavior == PAWL_ALLOW;
+    return d.behavior == PAWL_BEHAVIOR_ALLOW;
 }
 
 static void run_list(const text_made *list, size_t n, bool reading)

@@ -26,7 +26,7 @@ static void unescape(char *text)
 static bool wrong(const pawl_policy *p, const char *command, bool due, const char *where)
 {
     static shell s;
-    pawl_request q = { .tool = "Bash", .cls = PAWL_EXEC, .mode = PAWL_DEFAULT };
+    pawl_request q = { .tool = "Bash", .cls = PAWL_PERMISSION_EXEC, .mode = PAWL_MODE_DEFAULT };
     pawl_decision d;
     bool reads;
     arena a;
@@ -37,7 +37,7 @@ static bool wrong(const pawl_policy *p, const char *command, bool due, const cha
     pawl_decide(p, &q, &d);
     reads = shell_only_reads(&s, command, strlen(command));
     arena_free(&a);
-    if (d.behavior == (due ? PAWL_ALLOW : PAWL_ASK) && (reads || !due))
+    if (d.behavior == (due ? PAWL_BEHAVIOR_ALLOW : PAWL_BEHAVIOR_ASK) && (reads || !due))
         return false;
     fprintf(stderr, "%s: %s: %s, and where it is run %s: %s\n", where, command, pawl_behavior_name(d.behavior),
             reads ? "it only reads" : "it may write", d.reason);

@@ -20,15 +20,15 @@ static const char path_schema[] = "{\"properties\":{\"file_path\":{\"type\":\"st
 static const char command_schema[] = "{\"properties\":{\"command\":{\"type\":\"string\"}},\"required\":[\"command\"],\"type\":\"object\"}";
 static const char plan_schema[] = "{\"properties\":{\"plan\":{\"type\":\"string\"}},\"required\":[\"plan\"],\"type\":\"object\"}";
 static const pawl_agent_tool tools[] = {
-    { .name = "read_file", .rule = "Read", .schema = path_schema, .cls = PAWL_READ, .effect = PAWL_PURE, .beside = true },
-    { .name = "edit_file", .rule = "Edit", .schema = path_schema, .cls = PAWL_EDIT, .effect = PAWL_ONCE, .mutates = true },
-    { .name = "bash", .rule = "Bash", .schema = command_schema, .cls = PAWL_EXEC, .effect = PAWL_ONCE, .mutates = true },
-    { .name = "web_fetch", .rule = "WebFetch", .schema = object, .cls = PAWL_NET, .effect = PAWL_AT_LEAST_ONCE, .beside = true },
-    { .name = "todo", .schema = object, .cls = PAWL_READ, .own = PAWL_OWN_TODO },
-    { .name = "plan_enter", .schema = object, .cls = PAWL_READ, .own = PAWL_OWN_PLAN_ENTER },
-    { .name = "plan_exit", .schema = plan_schema, .cls = PAWL_READ, .own = PAWL_OWN_PLAN_EXIT },
-    { .name = "ask_user", .schema = object, .cls = PAWL_READ, .own = PAWL_OWN_ASK_USER },
-    { .name = "spawn_agent", .schema = object, .cls = PAWL_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
+    { .name = "read_file", .rule = "Read", .schema = path_schema, .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_PURE, .beside = true },
+    { .name = "edit_file", .rule = "Edit", .schema = path_schema, .cls = PAWL_PERMISSION_EDIT, .effect = PAWL_CLASS_ONCE, .mutates = true },
+    { .name = "bash", .rule = "Bash", .schema = command_schema, .cls = PAWL_PERMISSION_EXEC, .effect = PAWL_CLASS_ONCE, .mutates = true },
+    { .name = "web_fetch", .rule = "WebFetch", .schema = object, .cls = PAWL_PERMISSION_NET, .effect = PAWL_CLASS_AT_LEAST_ONCE, .beside = true },
+    { .name = "todo", .schema = object, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_TODO },
+    { .name = "plan_enter", .schema = object, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_PLAN_ENTER },
+    { .name = "plan_exit", .schema = plan_schema, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_PLAN_EXIT },
+    { .name = "ask_user", .schema = object, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_ASK_USER },
+    { .name = "spawn_agent", .schema = object, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
 };
 static const pawl_agent_helper helpers[] = { { "helper", "It helps." } };
 
@@ -170,9 +170,10 @@ static const char *ledger_wrong(court *c, judged *j, pawl_state *st)
     for (size_t i = 0; i < pawl_state_commands(st); i++) {
         if (pawl_state_command(st, i, c->look, &cmd, NULL, NULL) != PAWL_OK)
             return wrong(c, "a command cannot be looked at");
-        open.tokens += cmd.kind == PAWL_SPAWN ? cmd.share.tokens : cmd.limits.cost.tokens;
-        open.micros += cmd.kind == PAWL_SPAWN ? cmd.share.micros : cmd.limits.cost.micros;
-        open.calls += cmd.kind == PAWL_SPAWN ? cmd.share.calls : cmd.kind == PAWL_CALL && cmd.limits.cls != PAWL_PURE ? 1 : cmd.limits.cost.calls;
+        open.tokens += cmd.kind == PAWL_COMMAND_SPAWN ? cmd.share.tokens : cmd.limits.cost.tokens;
+        open.micros += cmd.kind == PAWL_COMMAND_SPAWN ? cmd.share.micros : cmd.limits.cost.micros;
+        open.calls += cmd.kind == PAWL_COMMAND_SPAWN ? cmd.share.calls : cmd.kind == PAWL_COMMAND_CALL && cmd.limits.cls != PAWL_CLASS_PURE ? 1
+            : cmd.limits.cost.calls;
     }
     if (s.reserved.tokens < open.tokens || s.reserved.micros < open.micros || s.reserved.calls < open.calls)
         return wrong(c, "less is set aside than what is open may cost: %lld of %lld tokens, %lld of %lld calls", (long long)s.reserved.tokens,
@@ -216,7 +217,7 @@ static void child_told(court *c, const pawl_command *cmd)
 /* What its parent loses it is told in the same entry. */
 static const char *parent_wrong(court *c, const pawl_command *cmd, pawl_mode mode)
 {
-    for (size_t i = 0; i < c->nchildren && cmd->kind == PAWL_SPAWN; i++)
+    for (size_t i = 0; i < c->nchildren && cmd->kind == PAWL_COMMAND_SPAWN; i++)
         if (strcmp(c->children[i].id, cmd->id) == 0 && c->children[i].told > mode)
             return wrong(c, "%s: it may go on in %s, and its parent is in %s", cmd->id, pawl_mode_name(c->children[i].told), pawl_mode_name(mode));
     return NULL;
@@ -267,11 +268,11 @@ static say law(const char *tool, const char *cwd, const pawl_value *input, pawl_
         return SAY_DENY;
     if (strcmp(tool, "read_file") == 0)
         return SAY_ALLOW;
-    if (mode == PAWL_PLAN)      /* there a shell can only read, and its handler sees to that */
+    if (mode == PAWL_MODE_PLAN)      /* there a shell can only read, and its handler sees to that */
         return strcmp(tool, "bash") == 0 ? SAY_ALLOW : SAY_DENY;
     if (strcmp(tool, "web_fetch") == 0 && rules)
         return SAY_ASK;
-    if (mode == PAWL_BYPASS || (strcmp(tool, "edit_file") == 0 && mode == PAWL_ACCEPT_EDITS && inside))
+    if (mode == PAWL_MODE_BYPASS || (strcmp(tool, "edit_file") == 0 && mode == PAWL_MODE_ACCEPT_EDITS && inside))
         return SAY_ALLOW;
     if (strcmp(tool, "bash") == 0 && ((rules && begins(command, "git ")) || (granted && begins(command, "make "))))
         return SAY_ALLOW;
@@ -293,7 +294,7 @@ static pawl_mode mode_of(pawl_state *st)
 {
     const pawl_mode own = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@mode"))),
         most = pawl_mode_named(pawl_value_string(pawl_state_get(st, "@rights")));
-    const pawl_mode now = own != PAWL_MODE_NONE ? own : PAWL_DEFAULT;
+    const pawl_mode now = own != PAWL_MODE_NONE ? own : PAWL_MODE_DEFAULT;
 
     return most != PAWL_MODE_NONE && most < now ? most : now;
 }
@@ -463,9 +464,9 @@ static const char *commands_wrong(court *c, judged *j, pawl_state *st)
             return wrong(c, "a command cannot be looked at");
         if (seen_before(j, cmd.id))
             continue;
-        if (cmd.kind == PAWL_SPAWN)
+        if (cmd.kind == PAWL_COMMAND_SPAWN)
             child_born(c, j, &cmd, mode_of(st));
-        if (j->over && cmd.kind != PAWL_SLEEP)
+        if (j->over && cmd.kind != PAWL_COMMAND_SLEEP)
             why = wrong(c, "%s: it leaves after an overdraft", cmd.id);
         else if (cmd.effect != NULL && strcmp(cmd.effect, "tell") == 0)
             child_told(c, &cmd);

@@ -12,13 +12,13 @@ enum { SEEDS = 60, ALL_SEEDS = 5000 };
 
 static const char object[] = "{\"type\":\"object\"}";
 static const pawl_agent_tool tools[] = {
-    { .name = "read_file", .rule = "Read", .schema = object, .cls = PAWL_READ, .effect = PAWL_PURE, .beside = true },
-    { .name = "edit_file", .rule = "Edit", .schema = object, .cls = PAWL_EDIT, .effect = PAWL_ONCE, .mutates = true },
-    { .name = "bash", .rule = "Bash", .schema = object, .cls = PAWL_EXEC, .effect = PAWL_ONCE, .mutates = true },
-    { .name = "web_fetch", .rule = "WebFetch", .schema = object, .cls = PAWL_NET, .effect = PAWL_AT_LEAST_ONCE, .beside = true },
-    { .name = "todo", .schema = object, .cls = PAWL_READ, .own = PAWL_OWN_TODO },
-    { .name = "ask_user", .schema = object, .cls = PAWL_READ, .own = PAWL_OWN_ASK_USER },
-    { .name = "spawn_agent", .schema = object, .cls = PAWL_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
+    { .name = "read_file", .rule = "Read", .schema = object, .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_PURE, .beside = true },
+    { .name = "edit_file", .rule = "Edit", .schema = object, .cls = PAWL_PERMISSION_EDIT, .effect = PAWL_CLASS_ONCE, .mutates = true },
+    { .name = "bash", .rule = "Bash", .schema = object, .cls = PAWL_PERMISSION_EXEC, .effect = PAWL_CLASS_ONCE, .mutates = true },
+    { .name = "web_fetch", .rule = "WebFetch", .schema = object, .cls = PAWL_PERMISSION_NET, .effect = PAWL_CLASS_AT_LEAST_ONCE, .beside = true },
+    { .name = "todo", .schema = object, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_TODO },
+    { .name = "ask_user", .schema = object, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_ASK_USER },
+    { .name = "spawn_agent", .schema = object, .cls = PAWL_PERMISSION_READ, .own = PAWL_OWN_SPAWN_AGENT, .beside = true },
 };
 static const pawl_agent_helper helpers[] = { { "searcher", "It searches." } };
 

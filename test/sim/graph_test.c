@@ -286,7 +286,7 @@ static bool reopen(simulation *s)
     pawl_event ev = { .kind = PAWL_EV_REOPEN };
     char text[32];
 
-    if (pawl_state_status(s->w.st) != PAWL_FAILED || s->reopened == s->g->reopens)
+    if (pawl_state_status(s->w.st) != PAWL_STATUS_FAILED || s->reopened == s->g->reopens)
         return false;
     if (s->ntold - s->nlate < TOLD_MAX && sim_below(&s->random, 3) == 0)
         ev.update = say(s, SIM_AT_REOPEN, (unsigned long)s->reopened, text, sizeof text);

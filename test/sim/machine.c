@@ -254,8 +254,9 @@ static void add_ways(pawl_graph *pg, const char *from, sim_node *n)
 
 static void add_channels(pawl_graph *pg, const sim_graph *g)
 {
-    static const pawl_rule rules[SIM_RULES] = { PAWL_LAST, PAWL_APPEND, PAWL_SUM, PAWL_MIN, PAWL_MAX, PAWL_UNION, PAWL_TOPIC, PAWL_TOPIC,
-                                                PAWL_EPHEMERAL, PAWL_SINGLE };
+    static const pawl_rule rules[SIM_RULES] = { PAWL_RULE_LAST, PAWL_RULE_APPEND, PAWL_RULE_SUM, PAWL_RULE_MIN, PAWL_RULE_MAX, PAWL_RULE_UNION,
+        PAWL_RULE_TOPIC, PAWL_RULE_TOPIC,
+                                                PAWL_RULE_EPHEMERAL, PAWL_RULE_SINGLE };
 
     for (int i = 0; i < g->nchannels; i++) {
         const sim_channel *c = &g->channels[i];
@@ -312,7 +313,7 @@ static pawl_graph *make_inside(sim_graph *g)
 
         for (int s = 0; s < j->nfrom; s++)
             from[s] = node_names[j->from[s]];
-        pawl_graph_join_of(pg, node_names[j->to], from, (size_t)j->nfrom, (size_t)j->k, j->cancel ? PAWL_CANCEL_REST : PAWL_IGNORE_REST);
+        pawl_graph_join_of(pg, node_names[j->to], from, (size_t)j->nfrom, (size_t)j->k, j->cancel ? PAWL_JOIN_CANCELS_REST : PAWL_JOIN_IGNORES_REST);
     }
     pawl_graph_max_steps(pg, (uint32_t)g->max_steps);
     pawl_graph_max_tasks(pg, (uint32_t)g->max_tasks);
@@ -358,8 +359,8 @@ static void answer_command(const pawl_command *cmd, pawl_step *look, sim_answer 
     const char *args = cmd->args == NULL ? "null" : pawl_text(look, cmd->args);
     sim_reply r;
 
-    out->ev = (pawl_event){ .kind = cmd->kind == PAWL_SLEEP ? PAWL_EV_TIMER : PAWL_EV_RECEIPT, .id = out->id };
-    if (cmd->kind == PAWL_SLEEP) {
+    out->ev = (pawl_event){ .kind = cmd->kind == PAWL_COMMAND_SLEEP ? PAWL_EV_TIMER : PAWL_EV_RECEIPT, .id = out->id };
+    if (cmd->kind == PAWL_COMMAND_SLEEP) {
         out->ev.time_ms = cmd->due_ms;
         return;
     }
@@ -370,7 +371,7 @@ static void answer_command(const pawl_command *cmd, pawl_step *look, sim_answer 
         return;
     }
     r = sim_effect((sim_kind)index_in(effect_names, 4, cmd->effect), args);
-    out->ev.outcome = r.error ? PAWL_ERROR : PAWL_DONE;
+    out->ev.outcome = r.error ? PAWL_OUTCOME_ERROR : PAWL_OUTCOME_DONE;
     if (r.list)
         snprintf(out->value, sizeof out->value, "[%d,%d,%d,%d,%d]", r.items[0], r.items[1], r.items[2], r.items[3], r.items[4]);
     else

@@ -234,14 +234,14 @@ static bool open_plain(pawl_state *st, pawl_step *look, size_t index, sim_answer
     n = (int)(hash_of_id(out->id) % 100);
     snprintf(out->value, sizeof out->value, "%d", n);
     out->ev = (pawl_event){ .kind = index < commands ? PAWL_EV_RECEIPT : PAWL_EV_ANSWER, .id = out->id, .value = out->value };
-    if (index < commands && cmd.kind == PAWL_SLEEP)
+    if (index < commands && cmd.kind == PAWL_COMMAND_SLEEP)
         out->ev = (pawl_event){ .kind = PAWL_EV_TIMER, .id = out->id, .time_ms = cmd.due_ms };
     else if (index < commands && strcmp(cmd.effect, "object") == 0)
         snprintf(out->value, sizeof out->value, "{\"log\":%d,\"total\":1}", n);
     else if (index < commands && strcmp(cmd.effect, "guard") == 0)
         snprintf(out->value, sizeof out->value, "{\"verdict\":\"proceed\"}");
     else if (index < commands && strcmp(cmd.effect, "broken") == 0)
-        out->ev.outcome = PAWL_ERROR;
+        out->ev.outcome = PAWL_OUTCOME_ERROR;
     else if (index >= commands && q.kind == PAWL_WAIT_APPROVAL)
         snprintf(out->value, sizeof out->value, strcmp(pawl_value_string(q.prompt), "no") == 0 ? "false" : "true");
     if (index < commands || pawl_value_string(q.prompt) == NULL || strcmp(pawl_value_string(q.prompt), "more") != 0)
@@ -252,7 +252,8 @@ static bool open_plain(pawl_state *st, pawl_step *look, size_t index, sim_answer
 }
 
 static const pawl_channel channels[] = {
-    { .name = "log", .rule = PAWL_APPEND }, { .name = "total", .rule = PAWL_SUM }, { .name = "last" }, { .name = "set", .rule = PAWL_UNION }, { 0 }
+    { .name = "log", .rule = PAWL_RULE_APPEND }, { .name = "total", .rule = PAWL_RULE_SUM }, { .name = "last" }, { .name = "set",
+        .rule = PAWL_RULE_UNION }, { 0 }
 };
 
 static void play_all(const char *name, pawl_machine *m, bool bounded)
@@ -357,7 +358,7 @@ PAWL_TEST(test_G3_every_order_before_a_join_of_some_gives_the_same_entries)
             { "d", NULL, "call llm -> log" }, { "end", "-", "call llm -> log" }, { 0 } };
         pawl_graph *g = script_graph("some", 1, channels, parts);
 
-        pawl_graph_join_of(g, "end", from, 4, 2, cancel ? PAWL_CANCEL_REST : PAWL_IGNORE_REST);
+        pawl_graph_join_of(g, "end", from, 4, 2, cancel ? PAWL_JOIN_CANCELS_REST : PAWL_JOIN_IGNORES_REST);
         play_all("some", script_compile(g), false);
     }
 }
@@ -470,7 +471,7 @@ PAWL_TEST(test_G2_every_order_of_work_nodes_and_hooks_gives_the_same_entries)
         pawl_graph_edge(g, PAWL_START, names[i]);
         pawl_graph_edge(g, names[i], PAWL_END);
         if (i % 2 == 0)
-            pawl_graph_hook(g, names[i], i == 0 ? PAWL_BEFORE : PAWL_AFTER, "guard");
+            pawl_graph_hook(g, names[i], i == 0 ? PAWL_PHASE_BEFORE : PAWL_PHASE_AFTER, "guard");
     }
     play_all("work", script_compile(g), false);
 }

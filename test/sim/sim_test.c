@@ -196,11 +196,11 @@ static pawl_code call_pure(pawl_step *s, void *arg)
 
 static pawl_machine *pure_retries(void *ctx, pawl_err *err)
 {
-    const pawl_limits plain = { .cls = PAWL_PURE }, tried = { .cls = PAWL_PURE, .retry = { .max_attempts = 3, .initial_ms = 200 } };
+    const pawl_limits plain = { .cls = PAWL_CLASS_PURE }, tried = { .cls = PAWL_CLASS_PURE, .retry = { .max_attempts = 3, .initial_ms = 200 } };
     pawl_graph *g = pawl_graph_new("pure", 1);
 
     (void)ctx;
-    pawl_graph_channel(g, "x", PAWL_LAST);
+    pawl_graph_channel(g, "x", PAWL_RULE_LAST);
     pawl_graph_effect(g, "plain", &plain);
     pawl_graph_effect(g, "tried", &tried);
     pawl_graph_node(g, "a", call_pure, "plain");
@@ -259,7 +259,7 @@ static pawl_machine *impure_graph(void *ctx, pawl_err *err)
     pawl_graph *g = pawl_graph_new("impure", 1);
 
     (void)ctx;
-    pawl_graph_channel(g, "n", PAWL_LAST);
+    pawl_graph_channel(g, "n", PAWL_RULE_LAST);
     pawl_graph_node(g, "count", impure, NULL);
     pawl_graph_chain(g, PAWL_START, "count", PAWL_END, NULL);
     return pawl_graph_compile(g, err);

@@ -29,7 +29,7 @@ static pawl_machine *shipper(void)
 {
     pawl_graph *g = pawl_graph_new("shipper", 1);
 
-    pawl_graph_channel(g, "draft", PAWL_LAST);
+    pawl_graph_channel(g, "draft", PAWL_RULE_LAST);
     pawl_graph_work(g, "draft", "draft");
     pawl_graph_node(g, "ship", acts, NULL);
     pawl_graph_chain(g, PAWL_START, "draft", "ship", PAWL_END, NULL);
@@ -80,8 +80,8 @@ static pawl_engine *engine_at(const char *file, shelf *s, bool anchors)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e = pawl_engine_new(shipper(), pawl_store_sqlite(file, NULL, &err), &err);
 
-    if (e == NULL || pawl_engine_effect(e, "draft", drafts, s, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK ||
-        pawl_engine_effect(e, "ship", ships, s, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK ||
+    if (e == NULL || pawl_engine_effect(e, "draft", drafts, s, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK ||
+        pawl_engine_effect(e, "ship", ships, s, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK ||
         (anchors && pawl_engine_anchor(e, keep, s, &err) != PAWL_OK))
         CHECK_FAIL("engine: %s", err.text);
     return e;
@@ -466,13 +466,14 @@ PAWL_TEST(test_P12_a_snapshot_needs_no_anchor)
     finds k;
 
     begin(&s);
-    pawl_graph_channel(g, "draft", PAWL_LAST);
-    pawl_graph_channel(g, "n", PAWL_SUM);
+    pawl_graph_channel(g, "draft", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "n", PAWL_RULE_SUM);
     pawl_graph_node(g, "grow", grows, NULL);
     pawl_graph_goto(g, "grow", "grow", PAWL_END, NULL);
     pawl_graph_edge(g, PAWL_START, "grow");
     e = pawl_engine_new(pawl_graph_compile(g, &err), pawl_store_sqlite(path, NULL, &err), &err);
-    CHECK(e != NULL && pawl_engine_effect(e, "draft", drafts, &s, PAWL_AT_LEAST_ONCE, &err) == PAWL_OK && pawl_engine_anchor(e, keep, &s, &err) == PAWL_OK);
+    CHECK(e != NULL && pawl_engine_effect(e, "draft", drafts, &s, PAWL_CLASS_AT_LEAST_ONCE, &err) == PAWL_OK && pawl_engine_anchor(e, keep, &s,
+        &err) == PAWL_OK);
     CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
     CHECK(pawl_engine_store(e)->verbs->snapshot(pawl_engine_store(e), "r", see_line, &k, &err) == PAWL_OK);
     CHECK_INT(s.calls, 1);              /* its end */
@@ -641,7 +642,7 @@ PAWL_TEST(test_P12_torn_and_foreign_lines_are_told_apart)
 PAWL_TEST(test_P12_a_line_is_read_as_it_was_written)
 {
     char line[PAWL_ANCHOR_LINE_BYTES];
-    pawl_anchor head = { .run = "a.b-c", .life = UINT64_C(0xfedcba9876543210), .seq = 7, .records = 2, .status = PAWL_FAILED, .retention = "keep:7d" };
+    pawl_anchor head = { .run = "a.b-c", .life = UINT64_C(0xfedcba9876543210), .seq = 7, .records = 2, .status = PAWL_STATUS_FAILED, .retention = "keep:7d" };
     anchor_line l;
     arena mem;
 

@@ -178,7 +178,7 @@ static void begun_stays_begun(void)
     s = shelf_store();
     shelf_files = files;
     town_begin(&t, shelf_machine(1, NULL), s);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "\"said\"";
     CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
     CHECK_INT(shelf_answer(&t, "r", "true"), PAWL_PENDING);     /* nobody performs "post" here */
@@ -250,7 +250,7 @@ PAWL_TEST(test_E16_what_was_left_for_a_run_goes_along) { on_both(what_was_left_g
 static void timers_and_beginnings(void)
 {
     const part parts[] = { { "a", NULL, "sleep 5000 | n=1" }, { 0 } };
-    const pawl_channel channels[] = { { .name = "n", .rule = PAWL_SUM }, { 0 } };
+    const pawl_channel channels[] = { { .name = "n", .rule = PAWL_RULE_SUM }, { 0 } };
     pawl_store *s = shelf_store(), *other = shelf_store();
     pawl_head head;
     pawl_err err = ERR;
@@ -269,10 +269,10 @@ static void timers_and_beginnings(void)
     town_end(&t);
     town_begin(&t, script_machine("naps", 1, channels, parts), other);
     CHECK_INT(other->verbs->head(other, "fresh", &head, NULL), PAWL_OK);
-    CHECK(head.status == PAWL_SUBMITTED && head.parked == NULL && head.owner == NULL);
+    CHECK(head.status == PAWL_STATUS_SUBMITTED && head.parked == NULL && head.owner == NULL);
     CHECK_INT(pawl_work(t.e, t.now, &err), PAWL_OK);    /* its start was left for it */
     CHECK_INT(other->verbs->head(other, "fresh", &head, NULL), PAWL_OK);
-    CHECK(head.wake_ms > 0 && head.status == PAWL_WORKING);
+    CHECK(head.wake_ms > 0 && head.status == PAWL_STATUS_WORKING);
     export_of(other, "fresh", &lines);
     s = shelf_store();
     import_in(s, &lines, pawl_engine_machine(t.e));
@@ -587,8 +587,8 @@ PAWL_TEST(test_K5_an_import_asks_the_machine_that_it_is_given)
     s = shelf_store();
     CHECK_STR(pawl_machine_hash(m), pawl_machine_hash(liar));   /* not of C code: F5 */
     town_begin(&t, liar, s);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
-    town_acts(&t, "post", PAWL_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
+    town_acts(&t, "post", PAWL_CLASS_ONCE);
     t.replies[0] = "\"said\"";
     CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
     CHECK_INT(shelf_answer(&t, "r", "true"), PAWL_HALTED);

@@ -24,8 +24,8 @@ static pawl_machine *counting(void)
 {
     pawl_graph *g = pawl_graph_new("counting", 1);
 
-    pawl_graph_channel(g, "done", PAWL_LAST);
-    pawl_graph_effect(g, "count", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_channel(g, "done", PAWL_RULE_LAST);
+    pawl_graph_effect(g, "count", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     pawl_graph_node(g, "all", asks_once, NULL);
     pawl_graph_chain(g, PAWL_START, "all", PAWL_END, NULL);
     return pawl_graph_compile(g, NULL);

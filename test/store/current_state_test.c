@@ -57,9 +57,9 @@ static pawl_machine *round_machine(int64_t *last)
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m;
 
-    pawl_graph_channel(g, "count", PAWL_SUM);
-    pawl_graph_channel(g, "note", PAWL_LAST);
-    pawl_graph_channel(g, "list", PAWL_APPEND);
+    pawl_graph_channel(g, "count", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "note", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "list", PAWL_RULE_APPEND);
     pawl_graph_node(g, "go", goes_round, last);
     pawl_graph_edge(g, PAWL_START, "go");
     pawl_graph_edge(g, "go", "go");

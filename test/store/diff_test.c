@@ -54,14 +54,14 @@ static void fork_is_compared(void)
         snprintf(same, sizeof same, "s%d", (int)seq);
         snprintf(other, sizeof other, "o%d", (int)seq);
         CHECK_INT(pawl_run_fork(t.e, "r", seq, same, &err), PAWL_OK);
-        diff_of(s, "r", same, PAWL_AT_END, &d, &c);
+        diff_of(s, "r", same, PAWL_DIFF_AT_END, &d, &c);
         if (d.same || d.a.seq <= seq || d.b.seq != 0)           /* it has not gone on yet */
             CHECK_FAIL("forked at %llu: %s %llu %s, %s %llu %s", (unsigned long long)seq, d.a.of, (unsigned long long)d.a.seq, d.a.fact, d.b.of,
                        (unsigned long long)d.b.seq, d.b.fact);
         CHECK_INT(town_run(&t, same, NULL), seq < 3 ? PAWL_INTERRUPTED : PAWL_PENDING + 2);
         if (seq < 3)
             CHECK_INT(shelf_answer(&t, same, "true"), PAWL_HALTED);
-        diff_of(s, "r", same, PAWL_AT_END, &d, &c);
+        diff_of(s, "r", same, PAWL_DIFF_AT_END, &d, &c);
         if (!d.same)
             CHECK_FAIL("forked at %llu: %s %llu %s, %s %llu %s", (unsigned long long)seq, d.a.of, (unsigned long long)d.a.seq, d.a.fact, d.b.of,
                        (unsigned long long)d.b.seq, d.b.fact);
@@ -71,7 +71,7 @@ static void fork_is_compared(void)
         CHECK_INT(pawl_run_fork(t.e, "r", seq, other, &err), PAWL_OK);
         CHECK_INT(town_run(&t, other, NULL), PAWL_INTERRUPTED);
         CHECK_INT(shelf_answer(&t, other, "false"), PAWL_HALTED);
-        diff_of(s, "r", other, PAWL_AT_END, &d, &c);
+        diff_of(s, "r", other, PAWL_DIFF_AT_END, &d, &c);
         CHECK(!d.same && d.channels == 1);
         CHECK_STR(c.text, "verdict true|false; ");
         CHECK_STR(d.a.of, "r");
@@ -79,8 +79,8 @@ static void fork_is_compared(void)
         CHECK_INT(d.a.seq, 3);
         CHECK_STR(d.a.fact, "[\"answer\",\"review.1.0\",true]");
         CHECK_STR(d.b.fact, "[\"answer\",\"review.1.0\",false]");
-        CHECK(d.b.seq >= 1 && d.b.seq <= d.b.newest && d.a.status == PAWL_COMPLETED && d.b.status == PAWL_COMPLETED);
-        diff_of(s, other, same, PAWL_AT_PARTING, &d, &c);       /* two forks of one run */
+        CHECK(d.b.seq >= 1 && d.b.seq <= d.b.newest && d.a.status == PAWL_STATUS_COMPLETED && d.b.status == PAWL_STATUS_COMPLETED);
+        diff_of(s, other, same, PAWL_DIFF_AT_PARTING, &d, &c);       /* two forks of one run */
         CHECK_STR(c.text, "verdict false|true; ");
         CHECK_STR(d.a.of, other);
     }
@@ -132,26 +132,26 @@ static void runs_started_alike(void)
     drive_by_hand(&t, "b", "{\"request\":1}", true, "\"said\"");       /* the two workers are answered the other way round */
     drive_by_hand(&t, "c", "{\"request\":2}", false, "\"said\"");
     drive_by_hand(&t, "d", "{\"request\":1}", true, "\"else\"");
-    diff_of(s, "a", "b", PAWL_AT_END, &d, &c);
+    diff_of(s, "a", "b", PAWL_DIFF_AT_END, &d, &c);
     CHECK(d.same && d.channels == 0 && d.a.seq == 0 && d.b.seq == 0);
-    diff_of(s, "a", "a", PAWL_AT_END, &d, &c);
+    diff_of(s, "a", "a", PAWL_DIFF_AT_END, &d, &c);
     CHECK(d.same);
-    diff_of(s, "a", "c", PAWL_AT_END, &d, &c);
+    diff_of(s, "a", "c", PAWL_DIFF_AT_END, &d, &c);
     CHECK(!d.same && d.a.seq == 1 && d.b.seq == 1);
     CHECK_STR(c.text, "request 1|2; ");
     CHECK_STR(d.b.fact, "[\"start\",{\"request\":2}]");
-    diff_of(s, "a", "d", PAWL_AT_PARTING, &d, &c);
+    diff_of(s, "a", "d", PAWL_DIFF_AT_PARTING, &d, &c);
     CHECK_INT(d.a.seq, d.b.seq);
     CHECK_STR(d.a.fact, "[\"receipt\",\"right.1.0\",\"done\",\"said\"]");
     CHECK_STR(c.text, "log [\"said\",\"said\",\"said\"]|[\"said\",\"said\",\"else\"]; ");
-    CHECK_INT(pawl_history_diff(s, "a", "nobody", PAWL_AT_END, NULL, NULL, &d, &err), PAWL_GONE);
+    CHECK_INT(pawl_history_diff(s, "a", "nobody", PAWL_DIFF_AT_END, NULL, NULL, &d, &err), PAWL_GONE);
     err = ERR;
     CHECK_INT(pawl_run_fork(t.e, "a", 1, "f", &err), PAWL_OK);
     shelf_prune(s, "a", 2);
-    CHECK_INT(pawl_history_diff(s, "a", "f", PAWL_AT_END, NULL, NULL, &d, &err), PAWL_GONE);    /* where f comes from is gone */
+    CHECK_INT(pawl_history_diff(s, "a", "f", PAWL_DIFF_AT_END, NULL, NULL, &d, &err), PAWL_GONE);    /* where f comes from is gone */
     CHECK(strstr(err.text, "a and f: ") == err.text && strstr(err.text, "pruned") != NULL);
     err = ERR;
-    CHECK_INT(pawl_history_diff(s, "a", "b", PAWL_AT_END, NULL, NULL, &d, &err), PAWL_GONE);
+    CHECK_INT(pawl_history_diff(s, "a", "b", PAWL_DIFF_AT_END, NULL, NULL, &d, &err), PAWL_GONE);
     town_end(&t);
 }
 
@@ -193,7 +193,7 @@ static pawl_code drive_reducer(town *t, const char *run, const char *last)
 /* It has no supersteps: entry by entry. A command that a fork takes over has another id, and is the same. */
 static void reducers_are_compared(void)
 {
-    static const pawl_channel log[] = { { .name = "log", .rule = PAWL_APPEND } };
+    static const pawl_channel log[] = { { .name = "log", .rule = PAWL_RULE_APPEND } };
     pawl_store *s = shelf_store();
     pawl_err err = ERR;
     channels c;
@@ -210,12 +210,12 @@ static void reducers_are_compared(void)
         CHECK_INT(pawl_run_fork(t.e, "a", seq, same, &err), PAWL_OK);
         CHECK_INT(pawl_run_fork(t.e, "a", seq, other, &err), PAWL_OK);
         CHECK_INT(drive_reducer(&t, same, "\"yes\""), PAWL_HALTED);
-        diff_of(s, "a", same, PAWL_AT_END, &d, &c);
+        diff_of(s, "a", same, PAWL_DIFF_AT_END, &d, &c);
         if (!d.same)
             CHECK_FAIL("forked at %llu: %llu %s, %llu %s", (unsigned long long)seq, (unsigned long long)d.a.seq, d.a.fact,
                        (unsigned long long)d.b.seq, d.b.fact);
         CHECK_INT(drive_reducer(&t, other, "\"perhaps\""), PAWL_HALTED);
-        diff_of(s, "a", other, PAWL_AT_END, &d, &c);
+        diff_of(s, "a", other, PAWL_DIFF_AT_END, &d, &c);
         CHECK(!d.same && d.a.seq == d.a.newest && d.b.seq == d.b.newest);
         CHECK_STR(d.b.of, other);
         CHECK_STR(d.b.fact, "[\"receipt\",\"@\",\"done\",\"perhaps\"]");
@@ -239,12 +239,12 @@ static pawl_code rote(town *t, const char *run, int most)
 
         for (size_t i = 0; i < pawl_state_commands(st) && ev.kind == PAWL_EV_TICK; i++) {
             CHECK_INT(pawl_state_command(st, i, step, &cmd, NULL, NULL), PAWL_OK);
-            if (cmd.kind == PAWL_SLEEP)
+            if (cmd.kind == PAWL_COMMAND_SLEEP)
                 continue;
             ev = (pawl_event){ .kind = PAWL_EV_RECEIPT, .id = cmd.id, .time_ms = t->now,
                                .value = strstr(cmd.id, ".begin.") != NULL ? "[{\"part\":\"a\"},{\"part\":\"b\"}]" :
                                         strstr(cmd.id, ".end.") != NULL ? "{\"last\":\"done\"}" : "{\"text\":\"done\"}" };
-            ev.outcome = strstr(cmd.id, ".flaky.1.") != NULL ? PAWL_ERROR : PAWL_DONE;
+            ev.outcome = strstr(cmd.id, ".flaky.1.") != NULL ? PAWL_OUTCOME_ERROR : PAWL_OUTCOME_DONE;
         }
         if (ev.kind == PAWL_EV_TICK && pawl_state_waits(st) > 0) {
             CHECK_INT(pawl_state_wait(st, 0, step, &w, NULL), PAWL_OK);
@@ -290,7 +290,7 @@ static void every_fork_is_compared(void)
             pawl_code rc = more == 0 ? PAWL_PENDING : rote(&t, fork, 8);
 
             CHECK(rc != PAWL_HALTED);
-            diff_of(s, "r", fork, PAWL_AT_PARTING, &d, &c);
+            diff_of(s, "r", fork, PAWL_DIFF_AT_PARTING, &d, &c);
             if ((d.a.seq != 0 && (d.a.seq <= seq || d.b.seq != 0)) || d.same != (d.a.seq == 0 && d.b.seq == 0))
                 CHECK_FAIL("forked at %llu, and %d more: %s %llu %s, %s %llu %s", (unsigned long long)seq, more, d.a.of,
                            (unsigned long long)d.a.seq, d.a.fact, d.b.of, (unsigned long long)d.b.seq, d.b.fact);

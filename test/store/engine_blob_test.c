@@ -159,8 +159,8 @@ static pawl_machine *notes(const pawl_retry *retry)
 
     pawl_graph_effect(g, "get", &get);
     pawl_graph_channel_with(g, &(pawl_channel){ .name = "page", .keep = true });
-    pawl_graph_channel(g, "last", PAWL_LAST);
-    pawl_graph_channel_with(g, &(pawl_channel){ .name = "n", .rule = PAWL_SUM, .first = "0" });
+    pawl_graph_channel(g, "last", PAWL_RULE_LAST);
+    pawl_graph_channel_with(g, &(pawl_channel){ .name = "n", .rule = PAWL_RULE_SUM, .first = "0" });
     pawl_graph_node(g, "fetch", fetch, NULL);
     pawl_graph_node(g, "note", note, NULL);
     pawl_graph_chain(g, PAWL_START, "fetch", "note", NULL);
@@ -207,8 +207,8 @@ static pawl_engine *engine_on(pawl_store *s)
 
     if (e == NULL)
         CHECK_FAIL("engine: %s", err.text);
-    CHECK_INT(pawl_engine_effect(e, "get", brings, NULL, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "note", makes_note, NULL, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "get", brings, NULL, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "note", makes_note, NULL, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
     return e;
 }
 
@@ -488,8 +488,8 @@ PAWL_TEST(test_S5_an_input_that_is_large_stands_apart_is_told_whole_and_known_ag
     pawl_engine *e;
 
     page_make();
-    pawl_graph_channel(g, "page", PAWL_LAST);
-    pawl_graph_channel(g, "n", PAWL_SUM);
+    pawl_graph_channel(g, "page", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "n", PAWL_RULE_SUM);
     pawl_graph_node(g, "tell", tells, NULL);
     pawl_graph_chain(g, PAWL_START, "tell", PAWL_END, NULL);
     e = pawl_engine_new(pawl_graph_compile(g, NULL), s, NULL);
@@ -572,7 +572,7 @@ PAWL_TEST(test_E13_X2_a_reply_over_the_limit_is_final_and_names_the_command_and_
 
         page_make();
         snprintf(bytes, sizeof bytes, " %zu bytes", strlen(page));
-        CHECK_INT(pawl_engine_effect(e, "get", says_much, &fails, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+        CHECK_INT(pawl_engine_effect(e, "get", says_much, &fails, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
         pawl_engine_reply_max(e, strlen(page) - 1);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
         CHECK_INT(calls, 1);
@@ -582,7 +582,7 @@ PAWL_TEST(test_E13_X2_a_reply_over_the_limit_is_final_and_names_the_command_and_
         CHECK(strstr(text, bytes) != NULL && strstr(text, "/1.fetch.1.0: get: ") != NULL && strstr(text, "reply_bytes_max") != NULL);
         pawl_engine_reply_max(e, strlen(page));
         calls = 0;
-        CHECK_INT(pawl_engine_effect(e, "note", makes_note, NULL, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+        CHECK_INT(pawl_engine_effect(e, "note", makes_note, NULL, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
         CHECK_INT(pawl_run(e, "r2", NULL, NULL), PAWL_HALTED);
         CHECK_INT(calls, fails ? 5 : 1);
         CHECK_INT(*pawl_run_reason(e, "r2") == '\0', !fails);

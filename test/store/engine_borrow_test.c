@@ -28,8 +28,8 @@ static pawl_code refers(pawl_step *s, const pawl_happening *h, void *arg)
 
 static pawl_machine *machine(void)
 {
-    static const pawl_channel channels[] = { { .name = "note" }, { .name = "said", .rule = PAWL_APPEND }, { .name = "answer" } };
-    const pawl_limits limits = { .cls = PAWL_AT_LEAST_ONCE, .retry = { .max_attempts = 3, .initial_ms = 1 } };
+    static const pawl_channel channels[] = { { .name = "note" }, { .name = "said", .rule = PAWL_RULE_APPEND }, { .name = "answer" } };
+    const pawl_limits limits = { .cls = PAWL_CLASS_AT_LEAST_ONCE, .retry = { .max_attempts = 3, .initial_ms = 1 } };
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m = pawl_flow_reducer("refers", 1, channels, 3, refers, NULL, NULL, &err);
 
@@ -44,7 +44,7 @@ static pawl_engine *engine_of(pawl_handler_fn *fn, void *arg, unsigned threads)
     pawl_store *s = pawl_store_sqlite(path, NULL, &err);
     pawl_engine *e = s == NULL ? NULL : pawl_engine_new(machine(), s, &err);
 
-    if (e == NULL || (fn != NULL && pawl_engine_effect(e, "job", fn, arg, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK))
+    if (e == NULL || (fn != NULL && pawl_engine_effect(e, "job", fn, arg, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK))
         CHECK_FAIL("engine: %s", err.text);
     pawl_engine_threads(e, threads);
     return e;
@@ -191,7 +191,7 @@ static pawl_code count(const pawl_job *job, pawl_reply *reply, void *arg)
 static void many_alike(unsigned threads)
 {
     static const pawl_channel note = { .name = "note" };
-    const pawl_limits limits = { .cls = PAWL_AT_LEAST_ONCE };
+    const pawl_limits limits = { .cls = PAWL_CLASS_AT_LEAST_ONCE };
     many all = { .lock = PTHREAD_MUTEX_INITIALIZER };
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m = pawl_flow_reducer("asks", 1, &note, 1, asks_many, NULL, NULL, &err);
@@ -199,7 +199,7 @@ static void many_alike(unsigned threads)
 
     CHECK_INT(m == NULL ? PAWL_NOMEM : pawl_flow_effect(m, "job", &limits, &err), PAWL_OK);
     e = pawl_engine_new(m, pawl_store_memory(NULL), &err);
-    if (e == NULL || pawl_engine_effect(e, "job", count, &all, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK)
+    if (e == NULL || pawl_engine_effect(e, "job", count, &all, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK)
         CHECK_FAIL("engine: %s", err.text);
     pawl_engine_threads(e, threads);
     CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_INTERRUPTED);

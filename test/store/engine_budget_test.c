@@ -61,7 +61,7 @@ static pawl_machine *wide(const char *const *what, size_t n, const pawl_limits *
     pawl_graph *g = pawl_graph_new("wide", 1);
     char name[24];
 
-    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
     if (limits != NULL)
         pawl_graph_effect(g, "job", limits);
     for (size_t i = 0; i < n; i++) {
@@ -87,7 +87,7 @@ static pawl_engine *engine_as(pawl_class cls, pawl_machine *m, pawl_store *s, un
 
 static pawl_engine *engine_of(pawl_machine *m, pawl_store *s, unsigned threads, pawl_handler_fn *fn, void *arg)
 {
-    return engine_as(PAWL_AT_LEAST_ONCE, m, s, threads, fn, arg);
+    return engine_as(PAWL_CLASS_AT_LEAST_ONCE, m, s, threads, fn, arg);
 }
 
 static void budget(pawl_engine *e, const pawl_budget *b)
@@ -329,7 +329,7 @@ PAWL_TEST(test_X2_E3_those_that_wait_for_a_token_hinder_nobody)
 
     clock_give(e, &g);
     store_memory_clock(pawl_engine_store(e), given_now, &g);
-    CHECK_INT(pawl_engine_effect(e, "other", counts_others, &others, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "other", counts_others, &others, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     budget(e, &(pawl_budget){ .per_second = 1 });
     for (int i = 0; i < 2 * RUNS; i++) {
         snprintf(id, sizeof id, "%s-%d", i < RUNS ? "slow" : "quick", i % RUNS);
@@ -360,7 +360,7 @@ static pawl_code cancel_from_outside(const char *run)
 static uint8_t status_of(const char *run)
 {
     pawl_store *s = open_store();
-    pawl_head head = { .status = PAWL_WORKING };
+    pawl_head head = { .status = PAWL_STATUS_WORKING };
 
     (void)s->verbs->head(s, run, &head, NULL);
     pawl_store_free(s);
@@ -381,7 +381,7 @@ static pawl_code holds_the_place(const pawl_job *job, pawl_reply *reply, void *a
     CHECK_INT(cancel_from_outside(other), PAWL_PENDING);
     while (!f->was_canceled && steady() < until) {
         short_rest();
-        f->was_canceled = status_of(other) == PAWL_CANCELED_RUN;
+        f->was_canceled = status_of(other) == PAWL_STATUS_CANCELED;
     }
     return pawl_reply_int(reply, 1);
 }
@@ -400,7 +400,7 @@ PAWL_TEST(test_E10_what_waits_for_a_place_can_be_called_off)
     CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
     CHECK(f.was_canceled);
     CHECK_INT(f.calls, 1);
-    CHECK((status_of("a") == PAWL_COMPLETED) != (status_of("b") == PAWL_COMPLETED));
+    CHECK((status_of("a") == PAWL_STATUS_COMPLETED) != (status_of("b") == PAWL_STATUS_COMPLETED));
     pawl_engine_free(e);
     path_gone();
 }
@@ -471,9 +471,10 @@ static int marked(pawl_store *s)
 PAWL_TEST(test_E13_who_gets_a_place_is_counted_in_the_commit_that_made_it_free)
 {
     for (int i = 0; i < 2; i++) {
-        const pawl_limits once = { .cls = PAWL_ONCE };
+        const pawl_limits once = { .cls = PAWL_CLASS_ONCE };
         seen m = { .lock = PTHREAD_MUTEX_INITIALIZER };
-        pawl_engine *e = engine_as(i == 1 ? PAWL_ONCE : PAWL_AT_LEAST_ONCE, wide(twelve, 12, i == 1 ? &once : NULL), pawl_store_memory(NULL), 2, stays, &m);
+        pawl_engine *e = engine_as(i == 1 ? PAWL_CLASS_ONCE : PAWL_CLASS_AT_LEAST_ONCE, wide(twelve, 12, i == 1 ? &once : NULL),
+            pawl_store_memory(NULL), 2, stays, &m);
 
         marks_watch(pawl_engine_store(e));
         budget(e, &(pawl_budget){ .running = 2 });
@@ -500,7 +501,7 @@ static void stops(void *ctx, const pawl_state *st, const pawl_entry *entry)
 /* Who was counted and then did not leave any more is not asked about, and is begun once, by another engine. */
 PAWL_TEST(test_E4_E13_drained_between_the_count_and_the_beginning)
 {
-    const pawl_limits once = { .cls = PAWL_ONCE };
+    const pawl_limits once = { .cls = PAWL_CLASS_ONCE };
 
     for (int left = 0; left < 13; left++) {
         seen m = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -509,14 +510,14 @@ PAWL_TEST(test_E4_E13_drained_between_the_count_and_the_beginning)
         pawl_code stood;
 
         path_new("budget");
-        p.e = engine_as(PAWL_ONCE, wide(twelve, 12, &once), open_store(), 2, stays, &m);
+        p.e = engine_as(PAWL_CLASS_ONCE, wide(twelve, 12, &once), open_store(), 2, stays, &m);
         budget(p.e, &(pawl_budget){ .running = 2 });
         pawl_engine_watch(p.e, stops, &p);
         stood = pawl_run(p.e, "r", NULL, NULL);
         CHECK(stood == PAWL_OK || stood == PAWL_PENDING);
         CHECK_INT(marked(pawl_engine_store(p.e)), m.calls);
         pawl_engine_free(p.e);
-        other = engine_as(PAWL_ONCE, wide(twelve, 12, &once), open_store(), 2, stays, &m);
+        other = engine_as(PAWL_CLASS_ONCE, wide(twelve, 12, &once), open_store(), 2, stays, &m);
         CHECK_INT(pawl_run(other, "r", NULL, NULL), PAWL_HALTED);
         CHECK_STR(pawl_run_get(other, "r", "done"), "12");
         CHECK_INT(m.calls, 12);
@@ -551,7 +552,7 @@ PAWL_TEST(test_X2_E10_a_place_is_not_kept_by_one_that_was_given_up)
     budget(e, &(pawl_budget){ .running = 1 });
     pawl_engine_grace(e, 50);
     CHECK_INT(pawl_run(e, "a", NULL, &err), PAWL_HALTED);
-    CHECK_INT(status_of("a"), PAWL_CANCELED_RUN);
+    CHECK_INT(status_of("a"), PAWL_STATUS_CANCELED);
     CHECK_INT(pawl_run(e, "b", NULL, &err), PAWL_HALTED);
     CHECK_STR(pawl_run_get(e, "b", "done"), "2");
     CHECK(!enough);

@@ -42,8 +42,8 @@ static pawl_machine *machine(int64_t tokens)
 
     pawl_graph_effect(g, "model", &(pawl_limits){ .cost = { .calls = 1, .tokens = tokens } });
     pawl_graph_channel_with(g, &(pawl_channel){ .name = "n", .first = "1" });
-    pawl_graph_channel(g, "done", PAWL_APPEND);
-    pawl_graph_channel(g, "failed", PAWL_APPEND);
+    pawl_graph_channel(g, "done", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "failed", PAWL_RULE_APPEND);
     pawl_graph_node(g, "plan", sends, NULL);
     pawl_graph_node(g, "ask", asks, NULL);
     pawl_graph_goto(g, "plan", "ask", PAWL_END, NULL);
@@ -111,7 +111,7 @@ static pawl_engine *engine(int64_t tokens, pawl_handler_fn *fn, void *arg, unsig
 
     if (e == NULL)
         CHECK_FAIL("%s", err.text);
-    CHECK_INT(pawl_engine_effect(e, "model", fn, arg, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "model", fn, arg, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     pawl_engine_threads(e, threads);
     return e;
 }

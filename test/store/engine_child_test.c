@@ -67,10 +67,10 @@ static pawl_machine *boss(void)
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m;
 
-    pawl_graph_channel(g, "n", PAWL_LAST);
-    pawl_graph_channel(g, "how", PAWL_LAST);
-    pawl_graph_channel(g, "sum", PAWL_SUM);
-    pawl_graph_channel(g, "wrong", PAWL_APPEND);
+    pawl_graph_channel(g, "n", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "how", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "sum", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "wrong", PAWL_RULE_APPEND);
     pawl_graph_node(g, "plan", sends, NULL);
     pawl_graph_node(g, "dig", digs, NULL);
     pawl_graph_node(g, "end", ends, NULL);
@@ -111,8 +111,8 @@ static pawl_machine *digger(void)
 {
     pawl_graph *g = pawl_graph_new("digger", 1);
 
-    pawl_graph_channel(g, "depth", PAWL_LAST);
-    pawl_graph_channel(g, "how", PAWL_LAST);
+    pawl_graph_channel(g, "depth", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "how", PAWL_RULE_LAST);
     pawl_graph_node(g, "shovel", shovels, NULL);
     pawl_graph_chain(g, PAWL_START, "shovel", PAWL_END, NULL);
     return pawl_graph_compile(g, NULL);
@@ -136,7 +136,7 @@ static pawl_engine *engine(bool sqlite, bool with_digger, atomic_int *calls)
     CHECK(e != NULL);
     if (with_digger)
         CHECK_INT(pawl_engine_add(e, digger(), &err), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "shovel", shovel, calls, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "shovel", shovel, calls, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     return e;
 }
 
@@ -243,7 +243,7 @@ PAWL_TEST(test_E11_an_input_that_the_child_refuses_is_its_error)
     pawl_graph *g = pawl_graph_new("digger", 1);
     pawl_engine *e = engine(false, false, NULL);
 
-    pawl_graph_channel(g, "depth", PAWL_LAST);
+    pawl_graph_channel(g, "depth", PAWL_RULE_LAST);
     pawl_graph_node(g, "end", ends, NULL);
     pawl_graph_chain(g, PAWL_START, "end", PAWL_END, NULL);
     CHECK_INT(pawl_engine_add(e, pawl_graph_compile(g, NULL), NULL), PAWL_OK);
@@ -263,7 +263,7 @@ PAWL_TEST(test_E11_a_child_that_asks_keeps_its_parent_waiting)
     path_new("child");
     e = engine(true, true, NULL);
     CHECK_INT(pawl_run(e, "r", "{\"n\":2,\"how\":\"ask\"}", NULL), PAWL_INTERRUPTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_WORKING);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_WORKING);
     l = children(e);
     CHECK_INT(l.waiting, 2);
     CHECK_INT(pawl_answer(e, l.first, NULL, "true", NULL), PAWL_HALTED);
@@ -292,10 +292,10 @@ PAWL_TEST(test_E10_E11_a_cancel_reaches_the_children_and_waits_for_their_end)
 
     CHECK_INT(pawl_run(e, "r", "{\"n\":2,\"how\":\"ask\"}", NULL), PAWL_INTERRUPTED);
     CHECK_INT(pawl_event_send(e, "r", &(pawl_event){ .kind = PAWL_EV_CANCEL, .by = "ada" }, NULL), PAWL_HALTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_CANCELED);
     CHECK_INT(children(e).over, 2);
     CHECK_INT(s->verbs->head(s, children(e).first, &h, NULL), PAWL_OK);
-    CHECK_INT(h.status, PAWL_CANCELED_RUN);
+    CHECK_INT(h.status, PAWL_STATUS_CANCELED);
     verified(e, "r", boss());
     pawl_engine_free(e);
 }
@@ -390,13 +390,13 @@ static pawl_engine *race(void)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e;
 
-    pawl_graph_channel(g, "winner", PAWL_LAST);
+    pawl_graph_channel(g, "winner", PAWL_RULE_LAST);
     pawl_graph_node(g, "race", races, NULL);
     pawl_graph_node(g, "end", ends, NULL);
     pawl_graph_chain(g, PAWL_START, "race", "end", PAWL_END, NULL);
     e = pawl_engine_new(pawl_graph_compile(g, &err), open_store(false), &err);
     CHECK_INT(pawl_engine_add(e, digger(), &err), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "shovel", shovel, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "shovel", shovel, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     return e;
 }
 
@@ -420,7 +420,7 @@ PAWL_TEST(test_E10_E11_a_child_that_lost_a_race_is_called_off)
         CHECK_INT(pawl_work(e, 0, NULL), PAWL_OK);
         CHECK_INT(children(e).n, 1);
         CHECK_INT(s->verbs->head(s, children(e).first, &h, NULL), PAWL_OK);
-        CHECK_INT(h.status, PAWL_CANCELED_RUN);
+        CHECK_INT(h.status, PAWL_STATUS_CANCELED);
         pawl_engine_free(e);
     }
 }
@@ -479,7 +479,7 @@ PAWL_TEST(test_E10_E11_a_run_that_only_has_a_childs_id_is_not_called_off)
     pawl_head h;
 
     CHECK_INT(pawl_event_send(e, "r", &(pawl_event){ .kind = PAWL_EV_CANCEL, .by = "ada" }, NULL), PAWL_HALTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_CANCELED);
     CHECK_INT(s->verbs->head(s, "r.sub-x", &h, NULL), PAWL_OK);
     CHECK(!h.over && h.mail == 0);
     pawl_engine_free(e);
@@ -507,7 +507,7 @@ PAWL_TEST(test_E10_E11_whoever_goes_on_with_a_cancel_drives_the_children_to_thei
     pawl_engine_free(e);
     e = engine(true, true, NULL);
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_CANCELED);
     CHECK_INT(children(e).over, 2);
     verified(e, "r", boss());
     pawl_engine_free(e);
@@ -578,11 +578,11 @@ PAWL_TEST(test_E11_channels_too_deep_for_a_receipt_are_an_error_of_the_command)
     pawl_graph *g = pawl_graph_new("digger", 1);
     pawl_engine *e = engine(false, false, NULL);
 
-    pawl_graph_channel(g, "depth", PAWL_LAST);
+    pawl_graph_channel(g, "depth", PAWL_RULE_LAST);
     pawl_graph_node(g, "keep", keeps, NULL);
     pawl_graph_chain(g, PAWL_START, "keep", PAWL_END, NULL);
     CHECK_INT(pawl_engine_add(e, pawl_graph_compile(g, NULL), NULL), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "shovel", digs_deep, NULL, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "shovel", digs_deep, NULL, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
     CHECK_INT(pawl_run(e, "r", "{\"n\":1}", NULL), PAWL_HALTED);
     CHECK(strstr(pawl_run_get(e, "r", "wrong"), "[{\"code\":\"limit\",\"run\":\"r.") != NULL);
     CHECK(strstr(pawl_run_get(e, "r", "wrong"), "\"status\":\"completed\"") != NULL);
@@ -608,12 +608,12 @@ PAWL_TEST(test_E11_a_context_is_carried_on_from_its_last_run_not_from_a_child)
     pawl_engine *e;
     int64_t n;
 
-    pawl_graph_channel_with(g, &(pawl_channel){ .name = "memory", .rule = PAWL_LAST, .keep = true });
+    pawl_graph_channel_with(g, &(pawl_channel){ .name = "memory", .rule = PAWL_RULE_LAST, .keep = true });
     pawl_graph_node(g, "remember", remembers, NULL);
     pawl_graph_chain(g, PAWL_START, "remember", PAWL_END, NULL);
     e = pawl_engine_new(pawl_graph_compile(g, &err), open_store(false), &err);
     CHECK_INT(pawl_engine_add(e, digger(), &err), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "shovel", shovel, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "shovel", shovel, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     for (n = 1; n <= 3; n++) {
         char run[16], memory[16];
 
@@ -652,7 +652,7 @@ static int driven_once(unsigned *seed, long most_ns)
         pawl_engine *e = engine(true, true, NULL);
         pawl_code rc;
 
-        (void)pawl_engine_effect(e, "shovel", shovel_line, NULL, PAWL_AT_LEAST_ONCE, NULL);
+        (void)pawl_engine_effect(e, "shovel", shovel_line, NULL, PAWL_CLASS_AT_LEAST_ONCE, NULL);
         rc = pawl_run(e, "r", "{\"n\":4,\"how\":\"deep\"}", NULL);
         _exit(rc == PAWL_HALTED ? 0 : 1);
     }

@@ -35,7 +35,7 @@ static pawl_engine *engine_of(pair *p, const pawl_limits *limits)
     pawl_err err = { PAWL_OK, "" };
 
     pawl_graph_effect(g, "job", limits);
-    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
     pawl_graph_work(g, "a", "job");
     pawl_graph_work(g, "b", "job");
     pawl_graph_chain(g, PAWL_START, "a", PAWL_END, NULL);
@@ -67,10 +67,10 @@ static pawl_engine *next_after(pair *p, const pawl_limits *limits)
 PAWL_TEST(test_E4_what_was_stopped_by_the_close_stays_due)
 {
     pair p = { .says = PAWL_EFFECT };
-    pawl_engine *e = next_after(&p, &(pawl_limits){ .cls = PAWL_AT_LEAST_ONCE });
+    pawl_engine *e = next_after(&p, &(pawl_limits){ .cls = PAWL_CLASS_AT_LEAST_ONCE });
 
     CHECK_INT(p.begun, 3);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_COMPLETED);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_COMPLETED);
     pawl_engine_free(e);
     path_gone();
 }
@@ -78,7 +78,7 @@ PAWL_TEST(test_E4_what_was_stopped_by_the_close_stays_due)
 PAWL_TEST(test_E7_what_fails_as_the_engine_closes_waits_for_its_back_off)
 {
     pair p = { .says = PAWL_TRANSIENT };
-    pawl_engine *e = next_after(&p, &(pawl_limits){ .cls = PAWL_AT_LEAST_ONCE, .retry = { .max_attempts = 3, .initial_ms = HOUR_MS } });
+    pawl_engine *e = next_after(&p, &(pawl_limits){ .cls = PAWL_CLASS_AT_LEAST_ONCE, .retry = { .max_attempts = 3, .initial_ms = HOUR_MS } });
     pawl_store *s = pawl_engine_store(e);
 
     CHECK_INT(p.begun, 2);

@@ -66,8 +66,8 @@ static pawl_machine *boss(void)
     model(g);
     pawl_graph_channel_with(g, &(pawl_channel){ .name = "share", .first = "0" });
     pawl_graph_channel_with(g, &(pawl_channel){ .name = "each", .first = "0" });
-    pawl_graph_channel(g, "refused", PAWL_APPEND);
-    pawl_graph_channel(g, "failed", PAWL_APPEND);
+    pawl_graph_channel(g, "refused", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "failed", PAWL_RULE_APPEND);
     pawl_graph_node(g, "plan", sends, NULL);
     pawl_graph_node(g, "hire", hires, NULL);
     pawl_graph_channel_with(g, &(pawl_channel){ .name = "own", .first = "1" });
@@ -131,7 +131,7 @@ static pawl_engine *engine(bool sqlite, bills *b)
     if (e == NULL)
         CHECK_FAIL("%s", err.text);
     CHECK_INT(pawl_engine_add(e, hand(), &err), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "model", answer, b, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "model", answer, b, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     pawl_engine_watch(e, watched, b);
     return e;
 }
@@ -304,9 +304,9 @@ PAWL_TEST(test_A8_a_child_that_is_overdrawn_stops_and_its_parent_counts_it)
     CHECK_INT(b.calls, 2);                  /* the child's second does not leave; its parent has reserved more for it, and goes on */
     s = spent_of(e, children(e).ids[0]);
     CHECK(s.overdraft);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, children(e).ids[0], NULL)), PAWL_FAILED);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, children(e).ids[0], NULL)), PAWL_STATUS_FAILED);
     CHECK(strstr(pawl_run_get(e, "r", "failed"), "nothing more leaves") != NULL);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_COMPLETED);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_COMPLETED);
     CHECK(spent_of(e, "r").overdraft);      /* by its own */
     CHECK_INT(spent_of(e, "r").used.tokens, 62);
     check_run(e, "r", boss());
@@ -371,7 +371,7 @@ PAWL_TEST(test_A8_killed_at_every_entry_and_every_attempt_the_ledger_is_right)
         e = engine(true, &b);
         CHECK_INT(pawl_run_with(e, &info, pawl_run_state(e, "r", NULL) == NULL ? "{\"n\":2,\"own\":2}" : NULL, NULL), PAWL_HALTED);
         s = spent_of(e, "r");
-        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_COMPLETED);
+        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_COMPLETED);
         CHECK(!s.overdraft);
         CHECK_INT(s.reserved.calls + s.reserved.tokens + s.reserved.micros, 0);
         check_run(e, "r", boss());

@@ -91,20 +91,20 @@ static pawl_engine *engine(pawl_store *store, far_end *f, const char *on_unknown
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e;
 
-    pawl_graph_effect(g, "pay", &(pawl_limits){ .cls = PAWL_ONCE, .on_unknown = on_unknown });
-    pawl_graph_effect(g, "book", &(pawl_limits){ .cls = PAWL_COMPENSABLE, .inverse = "give-back" });
+    pawl_graph_effect(g, "pay", &(pawl_limits){ .cls = PAWL_CLASS_ONCE, .on_unknown = on_unknown });
+    pawl_graph_effect(g, "book", &(pawl_limits){ .cls = PAWL_CLASS_COMPENSABLE, .inverse = "give-back" });
     if (f->back_attempts > 0)
         pawl_graph_effect(g, "give-back", &(pawl_limits){ .retry = { .max_attempts = f->back_attempts } });
-    pawl_graph_channel(g, "paid", PAWL_LAST);
+    pawl_graph_channel(g, "paid", PAWL_RULE_LAST);
     pawl_graph_node(g, "books", books, NULL);
     pawl_graph_node(g, "pays", pays, NULL);
     pawl_graph_chain(g, PAWL_START, "books", "pays", PAWL_END, NULL);
     e = pawl_engine_new(pawl_graph_compile(g, &err), store, &err);
     CHECK(e != NULL);
-    CHECK_INT(pawl_engine_effect(e, "pay", pay, f, PAWL_ONCE, &err), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "book", book, f, PAWL_COMPENSABLE, &err), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "give-back", give_back, f, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "look-up", look, f, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "pay", pay, f, PAWL_CLASS_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "book", book, f, PAWL_CLASS_COMPENSABLE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "give-back", give_back, f, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "look-up", look, f, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     return e;
 }
 
@@ -116,7 +116,8 @@ static pawl_status status(pawl_engine *e)
 PAWL_TEST(test_E5_on_unknown_finds_out_and_nobody_is_asked)
 {
     static const struct { const char *look; pawl_status end; const char *paid; int pays; } cases[] = {
-        { "{\"done\":\"found\"}", PAWL_COMPLETED, "found", 1 }, { "{\"failed\":\"refused\"}", PAWL_FAILED, "", 1 }, { "\"again\"", PAWL_COMPLETED, "paid", 2 },
+        { "{\"done\":\"found\"}", PAWL_STATUS_COMPLETED, "found", 1 }, { "{\"failed\":\"refused\"}", PAWL_STATUS_FAILED, "", 1 }, { "\"again\"",
+            PAWL_STATUS_COMPLETED, "paid", 2 },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -127,7 +128,7 @@ PAWL_TEST(test_E5_on_unknown_finds_out_and_nobody_is_asked)
         CHECK_INT(status(e), cases[i].end);
         CHECK_INT(f.looks, 1);
         CHECK_INT(f.pays, cases[i].pays);
-        CHECK_INT(f.backs, cases[i].end == PAWL_FAILED);
+        CHECK_INT(f.backs, cases[i].end == PAWL_STATUS_FAILED);
         CHECK_STR(pawl_run_get(e, "r", "paid"), cases[i].paid);
         CHECK(strstr(told, "\"effect\":\"pay\",\"id\":\"r~") != NULL);
         CHECK(strstr(told, "/2.pays.1.0\",\"known\":{\"attempts\":1,\"code\":\"unknown\",\"text\":\"the line went dead\"}}") != NULL);
@@ -180,7 +181,7 @@ PAWL_TEST(test_E5_an_inverse_that_cannot_run_is_asked_about_and_tried_again)
     path_new("doubt");
     e = engine(file_store(), &f, "look-up");
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
-    CHECK_INT(status(e), PAWL_INPUT_REQUIRED);
+    CHECK_INT(status(e), PAWL_STATUS_INPUT_REQUIRED);
     CHECK_STR(pawl_run_reason(e, "r"), "not paid");
     CHECK_INT(f.backs, 1);
     pawl_engine_free(e);
@@ -189,7 +190,7 @@ PAWL_TEST(test_E5_an_inverse_that_cannot_run_is_asked_about_and_tried_again)
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
     CHECK_INT(pawl_answer(e, "r", NULL, "\"again\"", NULL), PAWL_HALTED);
     CHECK_INT(f.backs, 2);
-    CHECK_INT(status(e), PAWL_FAILED);
+    CHECK_INT(status(e), PAWL_STATUS_FAILED);
     CHECK_INT(f.books, 1);
     pawl_engine_free(e);
     path_gone();
@@ -231,7 +232,7 @@ PAWL_TEST(test_E5_a_deadline_is_no_timer_of_a_run_that_is_undone)
     pawl_head h;
 
     CHECK_INT(pawl_run_with(e, &(pawl_run_info){ .id = "r", .deadline_ms = INT64_MAX / 2 }, NULL, NULL), PAWL_INTERRUPTED);
-    CHECK_INT(status(e), PAWL_INPUT_REQUIRED);
+    CHECK_INT(status(e), PAWL_STATUS_INPUT_REQUIRED);
     CHECK_INT(f.books, 1);
     CHECK_INT(s->verbs->head(s, "r", &h, NULL), PAWL_OK);
     CHECK_INT(h.wake_ms, 0);

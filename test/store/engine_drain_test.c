@@ -42,7 +42,7 @@ static pawl_machine *fan(unsigned n, const pawl_limits *limits)
 
     if (limits != NULL)
         pawl_graph_effect(g, "job", limits);
-    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
     pawl_graph_work(g, "last", "job");
     for (unsigned i = 0; i < n; i++) {
         snprintf(name, sizeof name, "n%u", i);
@@ -167,7 +167,7 @@ static void other_ends_it(pawl_machine *m, crew *c, pawl_class cls, const char *
     c->at = 0;
     e = engine_of(m, THREADS, c, cls);
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_COMPLETED);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_COMPLETED);
     CHECK_STR(pawl_run_get(e, "r", "done"), done);
     pawl_engine_free(e);
     c->e = first;
@@ -182,7 +182,7 @@ PAWL_TEST(test_E4_drained_a_lone_command_is_waited_for_and_nothing_follows)
         pawl_engine *e;
 
         path_new("drain");
-        e = engine_of(fan(1, NULL), i < 2 ? 0 : 2, &c, PAWL_AT_LEAST_ONCE);
+        e = engine_of(fan(1, NULL), i < 2 ? 0 : 2, &c, PAWL_CLASS_AT_LEAST_ONCE);
         run_or_work(e, i % 2 == 1, PAWL_PENDING);
         CHECK_INT(c.begun, 1);
         CHECK_INT(receipts("r"), 1);
@@ -191,7 +191,7 @@ PAWL_TEST(test_E4_drained_a_lone_command_is_waited_for_and_nothing_follows)
         CHECK_INT(pawl_work(e, 0, NULL), PAWL_OK);
         CHECK_INT(c.begun, 1);
         CHECK(!is_held("r"));
-        other_ends_it(fan(1, NULL), &c, PAWL_AT_LEAST_ONCE, "2");
+        other_ends_it(fan(1, NULL), &c, PAWL_CLASS_AT_LEAST_ONCE, "2");
         CHECK_INT(c.begun, 2);
         pawl_engine_free(e);
         path_gone();
@@ -200,8 +200,8 @@ PAWL_TEST(test_E4_drained_a_lone_command_is_waited_for_and_nothing_follows)
 
 PAWL_TEST(test_E4_E13_drained_in_the_middle_each_of_fifty_is_performed_once)
 {
-    static const pawl_limits limits[] = { { .cls = PAWL_AT_LEAST_ONCE }, { .cls = PAWL_ONCE }, { .cls = PAWL_COMPENSABLE },
-                                          { .cls = PAWL_IDEMPOTENT, .total_timeout_ms = HOUR_MS, .retry = { .max_attempts = 2 } } };
+    static const pawl_limits limits[] = { { .cls = PAWL_CLASS_AT_LEAST_ONCE }, { .cls = PAWL_CLASS_ONCE }, { .cls = PAWL_CLASS_COMPENSABLE },
+                                          { .cls = PAWL_CLASS_IDEMPOTENT, .total_timeout_ms = HOUR_MS, .retry = { .max_attempts = 2 } } };
 
     for (unsigned i = 0; i < 8; i++)
         for (unsigned threads = 0; threads <= THREADS; threads += THREADS) {
@@ -234,12 +234,12 @@ PAWL_TEST(test_E4_drained_with_a_budget_and_those_that_wait_for_it_stay)
         pawl_engine *e;
 
         path_new("drain");
-        e = engine_of(fan(MANY, NULL), THREADS, &c, PAWL_AT_LEAST_ONCE);
+        e = engine_of(fan(MANY, NULL), THREADS, &c, PAWL_CLASS_AT_LEAST_ONCE);
         CHECK_INT(pawl_engine_budget(e, "job", &(pawl_budget){ .running = 2 }, NULL), PAWL_OK);
         run_or_work(e, work == 1, PAWL_PENDING);
         CHECK_INT(c.begun, 2);
         CHECK(!is_held("r"));
-        other_ends_it(fan(MANY, NULL), &c, PAWL_AT_LEAST_ONCE, "51");
+        other_ends_it(fan(MANY, NULL), &c, PAWL_CLASS_AT_LEAST_ONCE, "51");
         CHECK_INT(c.begun, MANY + 1);
         pawl_engine_free(e);
         path_gone();
@@ -256,12 +256,12 @@ PAWL_TEST(test_E7_drained_no_attempt_is_made_again)
         pawl_engine *e;
 
         path_new("drain");
-        e = engine_of(fan(n, &limits), i < 2 ? 0 : 2, &c, PAWL_AT_LEAST_ONCE);
+        e = engine_of(fan(n, &limits), i < 2 ? 0 : 2, &c, PAWL_CLASS_AT_LEAST_ONCE);
         run_or_work(e, i % 2 == 1, PAWL_PENDING);
         CHECK_INT(c.begun, n);
         CHECK_INT(receipts("r"), 0);
         CHECK(!is_held("r"));
-        other_ends_it(fan(n, &limits), &c, PAWL_AT_LEAST_ONCE, n == 1 ? "2" : "3");
+        other_ends_it(fan(n, &limits), &c, PAWL_CLASS_AT_LEAST_ONCE, n == 1 ? "2" : "3");
         CHECK_INT(c.begun, 2 * n + 1);
         CHECK_INT(c.again, n);
         pawl_engine_free(e);
@@ -278,7 +278,7 @@ PAWL_TEST(test_E3_drained_while_it_works_on_several_runs)
         char run[16];
 
         path_new("drain");
-        e = engine_of(fan(1, NULL), threads, &c, PAWL_AT_LEAST_ONCE);
+        e = engine_of(fan(1, NULL), threads, &c, PAWL_CLASS_AT_LEAST_ONCE);
         for (int i = 0; i < 6; i++) {
             snprintf(run, sizeof run, "r%d", i);
             CHECK_INT(pawl_begin(e, run, NULL, NULL), PAWL_OK);
@@ -293,7 +293,7 @@ PAWL_TEST(test_E3_drained_while_it_works_on_several_runs)
                 CHECK_INT(stored, first);
         }
         c.at = 0;
-        other = engine_of(fan(1, NULL), 2, &c, PAWL_AT_LEAST_ONCE);
+        other = engine_of(fan(1, NULL), 2, &c, PAWL_CLASS_AT_LEAST_ONCE);
         CHECK_INT(pawl_work(other, 0, NULL), PAWL_OK);
         CHECK_INT(c.begun, 12);
         for (int i = 0; i < 6; i++) {
@@ -312,13 +312,13 @@ PAWL_TEST(test_E4_drained_before_it_begins_a_run_is_stored_and_not_driven)
     pawl_engine *e;
 
     path_new("drain");
-    e = engine_of(fan(2, NULL), 2, &c, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(2, NULL), 2, &c, PAWL_CLASS_AT_LEAST_ONCE);
     pawl_engine_drain(e);
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_PENDING);
     CHECK_INT(pawl_work(e, INT64_MAX, NULL), PAWL_OK);
     CHECK_INT(c.begun, 0);
     CHECK(!is_held("r"));
-    other_ends_it(fan(2, NULL), &c, PAWL_AT_LEAST_ONCE, "3");
+    other_ends_it(fan(2, NULL), &c, PAWL_CLASS_AT_LEAST_ONCE, "3");
     pawl_engine_free(e);
     pawl_engine_drain(NULL);
     pawl_engine_abandon(NULL);
@@ -357,10 +357,10 @@ PAWL_TEST(test_E4_drained_from_the_handler_of_a_signal)
         pawl_engine *e;
 
         path_new("drain");
-        e = engine_of(fan(MANY, NULL), i == 0 ? 0 : THREADS, &c, PAWL_AT_LEAST_ONCE);
+        e = engine_of(fan(MANY, NULL), i == 0 ? 0 : THREADS, &c, PAWL_CLASS_AT_LEAST_ONCE);
         run_or_work(e, false, PAWL_PENDING);
         CHECK_INT(c.begun, c.at);
-        other_ends_it(fan(MANY, NULL), &c, PAWL_AT_LEAST_ONCE, "51");
+        other_ends_it(fan(MANY, NULL), &c, PAWL_CLASS_AT_LEAST_ONCE, "51");
         CHECK_INT(c.begun, MANY + 1);
         pawl_engine_free(e);
         path_gone();
@@ -453,7 +453,7 @@ PAWL_TEST(test_E7_drained_a_back_off_is_not_waited_for_and_goes_on_elsewhere)
         pawl_engine *e;
 
         path_new("drain");
-        d.e = e = engine_of(fan(n, &limits), n == 1 ? 0 : 2, &c, PAWL_AT_LEAST_ONCE);
+        d.e = e = engine_of(fan(n, &limits), n == 1 ? 0 : 2, &c, PAWL_CLASS_AT_LEAST_ONCE);
         pawl_engine_clock(e, &clock);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_PENDING);
         CHECK_INT(c.begun, n);
@@ -462,7 +462,7 @@ PAWL_TEST(test_E7_drained_a_back_off_is_not_waited_for_and_goes_on_elsewhere)
         CHECK(!is_held("r"));
         pawl_engine_free(e);
         c.at = 0;
-        d.e = e = engine_of(fan(n, &limits), 0, &c, PAWL_AT_LEAST_ONCE);
+        d.e = e = engine_of(fan(n, &limits), 0, &c, PAWL_CLASS_AT_LEAST_ONCE);
         pawl_engine_clock(e, &clock);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
         CHECK_INT(c.again, n);
@@ -491,7 +491,7 @@ static pawl_machine *parent(void)
 {
     pawl_graph *g = pawl_graph_new("parent", 1);
 
-    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
     pawl_graph_node(g, "a", digs, NULL);
     pawl_graph_node(g, "b", digs, NULL);
     pawl_graph_chain(g, PAWL_START, "a", PAWL_END, NULL);
@@ -523,13 +523,13 @@ PAWL_TEST(test_E11_drained_what_children_have_out_is_stored_too)
         pawl_engine *e, *other;
 
         path_new("drain");
-        e = engine_of(parent(), threads, &c, PAWL_AT_LEAST_ONCE);
+        e = engine_of(parent(), threads, &c, PAWL_CLASS_AT_LEAST_ONCE);
         CHECK_INT(pawl_engine_add(e, fan(4, NULL), NULL), PAWL_OK);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_PENDING);
         CHECK_INT(c.begun, first);
         CHECK_INT(held(), 0);
         c.at = 0;
-        other = engine_of(parent(), THREADS, &c, PAWL_AT_LEAST_ONCE);
+        other = engine_of(parent(), THREADS, &c, PAWL_CLASS_AT_LEAST_ONCE);
         CHECK_INT(pawl_engine_add(other, fan(4, NULL), NULL), PAWL_OK);
         CHECK_INT(pawl_run(other, "r", NULL, NULL), PAWL_HALTED);
         CHECK_STR(pawl_run_get(other, "r", "done"), "10");
@@ -583,14 +583,14 @@ PAWL_TEST(test_E11_drained_what_follows_from_a_receipt_is_stored_and_does_not_le
         int runs = 0;
 
         beside = false;
-        pawl_graph_channel(g, "done", PAWL_SUM);
+        pawl_graph_channel(g, "done", PAWL_RULE_SUM);
         pawl_graph_work(g, "a", "wait");
         pawl_graph_node(g, "b", calls_then_digs, NULL);
         pawl_graph_chain(g, PAWL_START, "a", PAWL_END, NULL);
         pawl_graph_chain(g, PAWL_START, "b", PAWL_END, NULL);
         path_new("drain");
-        e = engine_of(pawl_graph_compile(g, NULL), 2, &c, PAWL_AT_LEAST_ONCE);
-        CHECK_INT(pawl_engine_effect(e, "wait", until_spawned, NULL, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+        e = engine_of(pawl_graph_compile(g, NULL), 2, &c, PAWL_CLASS_AT_LEAST_ONCE);
+        CHECK_INT(pawl_engine_effect(e, "wait", until_spawned, NULL, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
         CHECK_INT(pawl_engine_add(e, fan(1, NULL), NULL), PAWL_OK);
         run_or_work(e, work == 1, PAWL_PENDING);
         CHECK_INT(receipts("r"), 2);
@@ -613,14 +613,14 @@ PAWL_TEST(test_E4_abandoned_what_is_out_stops_and_nothing_of_it_is_stored)
         pawl_engine *e;
 
         path_new("drain");
-        e = engine_of(fan(MANY, NULL), threads, &c, PAWL_AT_LEAST_ONCE);
+        e = engine_of(fan(MANY, NULL), threads, &c, PAWL_CLASS_AT_LEAST_ONCE);
         run_or_work(e, i % 2 == 1, PAWL_PENDING);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_PENDING);  /* and so it stays */
         pawl_engine_free(e);
         CHECK_INT(c.begun, first);
         CHECK_INT(receipts("r"), 0);
         CHECK(!is_held("r"));
-        other_ends_it(fan(MANY, NULL), &c, PAWL_AT_LEAST_ONCE, "51");
+        other_ends_it(fan(MANY, NULL), &c, PAWL_CLASS_AT_LEAST_ONCE, "51");
         CHECK_INT(c.begun, MANY + 1 + first);
         for (int k = 0; k < MANY; k++)
             twice += c.calls[k] == 2;
@@ -632,7 +632,7 @@ PAWL_TEST(test_E4_abandoned_what_is_out_stops_and_nothing_of_it_is_stored)
 /* Its attempt stays counted: nobody knows whether it happened. What never began is in no doubt. */
 PAWL_TEST(test_E5_abandoned_what_is_once_is_unknown_if_it_was_begun)
 {
-    const pawl_limits once = { .cls = PAWL_ONCE };
+    const pawl_limits once = { .cls = PAWL_CLASS_ONCE };
 
     for (unsigned threads = 0; threads <= THREADS; threads += THREADS) {
         crew c = { .act = pawl_engine_abandon, .at = threads > 0 ? THREADS : 1, .listens = true, .says = PAWL_CANCELED };
@@ -640,12 +640,12 @@ PAWL_TEST(test_E5_abandoned_what_is_once_is_unknown_if_it_was_begun)
         pawl_engine *e;
 
         path_new("drain");
-        e = engine_of(fan(MANY, &once), threads, &c, PAWL_ONCE);
+        e = engine_of(fan(MANY, &once), threads, &c, PAWL_CLASS_ONCE);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_PENDING);
         pawl_engine_free(e);
         CHECK_INT(marked("r"), first);
         c.at = 0;
-        e = engine_of(fan(MANY, &once), THREADS, &c, PAWL_ONCE);
+        e = engine_of(fan(MANY, &once), THREADS, &c, PAWL_CLASS_ONCE);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
         CHECK_INT(pawl_state_waits(pawl_run_state(e, "r", NULL)), first);
         CHECK_INT(c.begun, MANY);
@@ -666,7 +666,7 @@ PAWL_TEST(test_E4_abandoned_what_was_done_is_stored_all_the_same)
         pawl_engine *e;
 
         path_new("drain");
-        e = engine_of(fan(MANY, NULL), threads, &c, PAWL_AT_LEAST_ONCE);
+        e = engine_of(fan(MANY, NULL), threads, &c, PAWL_CLASS_AT_LEAST_ONCE);
         if (i % 2 == 1) {
             CHECK_INT(pawl_begin(e, "r", NULL, &err), PAWL_OK);
             CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
@@ -675,7 +675,7 @@ PAWL_TEST(test_E4_abandoned_what_was_done_is_stored_all_the_same)
         }
         pawl_engine_free(e);
         CHECK_INT(receipts("r"), first);
-        other_ends_it(fan(MANY, NULL), &c, PAWL_AT_LEAST_ONCE, "51");
+        other_ends_it(fan(MANY, NULL), &c, PAWL_CLASS_AT_LEAST_ONCE, "51");
         CHECK_INT(c.begun, MANY + 1);
         path_gone();
     }
@@ -696,11 +696,11 @@ PAWL_TEST(test_E4_abandoned_after_it_was_drained)
         pawl_engine *e;
 
         path_new("drain");
-        e = engine_of(fan(MANY, NULL), threads, &c, PAWL_AT_LEAST_ONCE);
+        e = engine_of(fan(MANY, NULL), threads, &c, PAWL_CLASS_AT_LEAST_ONCE);
         run_or_work(e, false, PAWL_PENDING);
         pawl_engine_free(e);
         CHECK_INT(receipts("r"), 0);
-        other_ends_it(fan(MANY, NULL), &c, PAWL_AT_LEAST_ONCE, "51");
+        other_ends_it(fan(MANY, NULL), &c, PAWL_CLASS_AT_LEAST_ONCE, "51");
         CHECK_INT(c.begun, MANY + 1 + first);
         path_gone();
     }
@@ -725,13 +725,13 @@ PAWL_TEST(test_E4_in_a_transaction_of_the_store_nothing_is_cut_off)
         pawl_engine *e;
 
         path_new("drain");
-        e = engine_of(fan(2, NULL), 0, &c, PAWL_AT_LEAST_ONCE);
+        e = engine_of(fan(2, NULL), 0, &c, PAWL_CLASS_AT_LEAST_ONCE);
         CHECK_INT(pawl_engine_sql(e, "job", books, &c, 0, NULL), PAWL_OK);
         run_or_work(e, i > 1, PAWL_PENDING);
         CHECK_INT(c.begun, 1);
         CHECK_INT(receipts("r"), 1);
         pawl_engine_free(e);
-        other_ends_it(fan(2, NULL), &c, PAWL_AT_LEAST_ONCE, "3");
+        other_ends_it(fan(2, NULL), &c, PAWL_CLASS_AT_LEAST_ONCE, "3");
         CHECK_INT(c.begun, 3);
         path_gone();
     }
@@ -743,12 +743,12 @@ PAWL_TEST(test_E4_in_a_transaction_of_the_store_nothing_is_cut_off)
 /* What waited for a thread when its engine was freed never began, and is not in doubt. */
 PAWL_TEST(test_E5_E13_freed_what_never_began_is_not_counted)
 {
-    const pawl_limits once = { .cls = PAWL_ONCE };
+    const pawl_limits once = { .cls = PAWL_CLASS_ONCE };
     crew c = { .act = pawl_engine_stop, .at = THREADS, .listens = true };
     pawl_engine *e;
 
     path_new("drain");
-    e = engine_of(fan(MANY, &once), THREADS, &c, PAWL_ONCE);
+    e = engine_of(fan(MANY, &once), THREADS, &c, PAWL_CLASS_ONCE);
     run_or_work(e, false, PAWL_PENDING);
     CHECK(is_held("r"));
     pawl_engine_free(e);
@@ -756,7 +756,7 @@ PAWL_TEST(test_E5_E13_freed_what_never_began_is_not_counted)
     CHECK_INT(receipts("r"), THREADS);
     CHECK_INT(marked("r"), THREADS);
     CHECK(!is_held("r"));
-    other_ends_it(fan(MANY, &once), &c, PAWL_ONCE, "51");
+    other_ends_it(fan(MANY, &once), &c, PAWL_CLASS_ONCE, "51");
     CHECK_INT(c.begun, MANY + 1);
     path_gone();
 }

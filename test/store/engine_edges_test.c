@@ -114,14 +114,14 @@ PAWL_TEST(test_E7_a_back_off_keeps_nobody_else_waiting)
     pawl_engine *e;
 
     pawl_graph_effect(g, "one", &again);
-    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
     pawl_graph_work(g, "one", "one");
     pawl_graph_work(g, "two", "two");
     pawl_graph_chain(g, PAWL_START, "one", PAWL_END, NULL);
     pawl_graph_chain(g, PAWL_START, "two", PAWL_END, NULL);
     e = engine_by_the_hour(pawl_graph_compile(g, NULL));
-    CHECK_INT(pawl_engine_effect(e, "one", fails_once, &one, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "two", fails_once, &two, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "one", fails_once, &one, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "two", fails_once, &two, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
     CHECK_INT(one.calls, 2);
     CHECK_INT(two.calls, 1);
@@ -147,16 +147,16 @@ static bool stored(pawl_engine *e, const char *run, const char *text)
 PAWL_TEST(test_E5_E7_once_is_one_attempt_when_it_may_have_happened)
 {
     const pawl_code codes[] = { PAWL_TRANSIENT, PAWL_TIMEOUT, PAWL_IO };
-    const pawl_limits limits = { .cls = PAWL_ONCE, .retry = { .max_attempts = 3, .initial_ms = 1 } };
+    const pawl_limits limits = { .cls = PAWL_CLASS_ONCE, .retry = { .max_attempts = 3, .initial_ms = 1 } };
 
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         count c = { 0, codes[i] };
         pawl_engine *e = engine_by_the_hour(line_of("m", calls, &limits));
 
-        CHECK_INT(pawl_engine_effect(e, "do", fails_once, &c, PAWL_ONCE, NULL), PAWL_OK);
+        CHECK_INT(pawl_engine_effect(e, "do", fails_once, &c, PAWL_CLASS_ONCE, NULL), PAWL_OK);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
         CHECK_INT(c.calls, 1);
-        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_INPUT_REQUIRED);
+        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_INPUT_REQUIRED);
         CHECK(stored(e, "r", "\"known\":{\"attempts\":1,\"code\":\"unknown\""));
         CHECK_INT(pawl_answer(e, "r", NULL, "\"again\"", NULL), PAWL_HALTED);
         CHECK_INT(c.calls, 2);
@@ -276,10 +276,10 @@ PAWL_TEST(test_E10_what_waits_for_a_secret_can_be_called_off)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e = engine_by_the_hour(pawl_flow_linear("m", 1, channels, 1, calls_with_key, NULL, 0, NULL, &err));
 
-    CHECK_INT(pawl_engine_effect(e, "do", fails_once, &c, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "do", fails_once, &c, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_PENDING);
     CHECK_INT(pawl_event_send(e, "r", &(pawl_event){ .kind = PAWL_EV_CANCEL }, NULL), PAWL_HALTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_CANCELED);
     CHECK_INT(c.calls, 0);
     pawl_engine_free(e);
 }
@@ -314,7 +314,7 @@ PAWL_TEST(test_K4_a_secret_that_comes_back_is_taken_out_of_the_reply)
         char text[4096];
 
         echo = said[i];
-        CHECK_INT(pawl_engine_effect(e, "do", echoes, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+        CHECK_INT(pawl_engine_effect(e, "do", echoes, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
         CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
         journal = pawl_store_journal(pawl_engine_store(e), "r", NULL);
         CHECK(journal.data != NULL && journal.size < sizeof text && memchr(journal.data, '*', journal.size) != NULL);

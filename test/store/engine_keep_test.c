@@ -32,7 +32,7 @@ static pawl_code calls(pawl_step *s, const pawl_value *input, void *arg)
 static void town_open(town *t, bool sqlite)
 {
     town_begin(t, town_lines(calls, NULL), store_open(sqlite));
-    town_acts(t, "do", PAWL_AT_LEAST_ONCE);
+    town_acts(t, "do", PAWL_CLASS_AT_LEAST_ONCE);
     t->replies[0] = "\"did\"";
     t->now = store_system_ms();
 }
@@ -84,7 +84,7 @@ PAWL_TEST(test_G10_delete_frees_the_id_and_what_it_came_to_is_still_told)
         CHECK_INT(head_of(&t, "r", &head), PAWL_GONE);
         town_runs(&t, "");
         CHECK_STR(pawl_run_get(t.e, "r", "out"), "did");
-        CHECK_INT(pawl_state_status(pawl_run_state(t.e, "r", NULL)), PAWL_COMPLETED);
+        CHECK_INT(pawl_state_status(pawl_run_state(t.e, "r", NULL)), PAWL_STATUS_COMPLETED);
         CHECK_STR(pawl_run_reason(t.e, "r"), "");
         CHECK_INT(pawl_answer(t.e, "r", NULL, "1", NULL), PAWL_GONE);
         CHECK_INT(pawl_run_fork(t.e, "r", 0, "f", NULL), PAWL_GONE);
@@ -110,7 +110,7 @@ PAWL_TEST(test_G10_delete_counts_however_a_run_ends)
     town_open(&t, false);
     t.replies[0] = "!denied no";
     CHECK_INT(run(&t, "r", "delete", NULL), PAWL_HALTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "r", NULL)), PAWL_FAILED);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "r", NULL)), PAWL_STATUS_FAILED);
     CHECK(strstr(pawl_run_reason(t.e, "r"), "no") != NULL);
     CHECK_INT(head_of(&t, "r", &head), PAWL_GONE);
     CHECK_INT(pawl_begin_with(t.e, &(pawl_run_info){ .id = "r", .retention = "delete" }, NULL, &t.err), PAWL_OK);

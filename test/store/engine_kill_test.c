@@ -39,8 +39,8 @@ static pawl_machine *appender(void)
     pawl_graph *g = pawl_graph_new("appender", 1);
 
     pawl_graph_channel_with(g, &(pawl_channel){ .name = "done", .first = "0" });
-    pawl_graph_effect(g, "once", &(pawl_limits){ .cls = PAWL_ONCE, .on_unknown = "look" });
-    pawl_graph_effect(g, "keyed", &(pawl_limits){ .cls = PAWL_IDEMPOTENT });
+    pawl_graph_effect(g, "once", &(pawl_limits){ .cls = PAWL_CLASS_ONCE, .on_unknown = "look" });
+    pawl_graph_effect(g, "keyed", &(pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT });
     pawl_graph_node(g, "append", appends, NULL);
     pawl_graph_edge(g, PAWL_START, "append");
     pawl_graph_goto(g, "append", "append", PAWL_END, NULL);
@@ -69,9 +69,9 @@ static pawl_engine *engine(void)
 
     if (e == NULL)
         CHECK_FAIL("%s", err.text);
-    CHECK_INT(pawl_engine_effect(e, "once", pawl_effect_command, NULL, PAWL_ONCE, &err), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "keyed", pawl_effect_command, NULL, PAWL_IDEMPOTENT, &err), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "look", look, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "once", pawl_effect_command, NULL, PAWL_CLASS_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "keyed", pawl_effect_command, NULL, PAWL_CLASS_IDEMPOTENT, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "look", look, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     return e;
 }
 
@@ -155,7 +155,7 @@ PAWL_TEST(test_E4_E5_two_hundred_programs_survive_three_hundred_kills)
         runs++;
         e = engine();
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
-        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_COMPLETED);
+        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_COMPLETED);
         CHECK_STR(pawl_run_get(e, "r", "done"), "200");
         verified(e);
         pawl_engine_free(e);

@@ -52,7 +52,7 @@ static pawl_machine *side_by_side(const char *name, const char *what)
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m;
 
-    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
     for (; *what != '\0'; what++) {
         const char *node = *what == 'c' ? "call" : *what == 'a' ? "ask" : "nap";
 
@@ -80,7 +80,7 @@ static pawl_engine *engine_on(pawl_machine *m, pawl_store *s, int *done)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e = pawl_engine_new(m, s, &err);
 
-    if (e == NULL || (done != NULL && pawl_engine_effect(e, "job", does, done, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK))
+    if (e == NULL || (done != NULL && pawl_engine_effect(e, "job", does, done, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK))
         CHECK_FAIL("engine: %s", err.text);
     now_ms = s->verbs->now(s);
     pawl_engine_clock(e, &(pawl_clock){ .now_ms = virtual_now, .sleep_until = virtual_sleep, .ctx = &now_ms });
@@ -207,7 +207,7 @@ PAWL_TEST(test_S2_leases_of_many_runs_are_kept_while_their_commands_are_out)
     tally t = { 0, 0 };
     pawl_engine *e = pawl_engine_new(side_by_side("pair", "c"), pawl_store_memory(NULL), NULL);
 
-    CHECK_INT(pawl_engine_effect(e, "job", takes_a_while, &t, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "job", takes_a_while, &t, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
     pawl_engine_threads(e, 4);
     pawl_engine_lease(e, NULL, 30);
     begin_many(e, "run", RUNS);
@@ -290,7 +290,7 @@ static void starves(int n)
     CHECK_INT(pawl_begin(e, "late", "{\"hard\":false}", NULL), PAWL_OK);
     work(e, 0);
     CHECK(head_of(e, "late").over);
-    CHECK_INT(pawl_engine_effect(e, "job", does, &done, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "job", does, &done, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
     work(e, 0);
     CHECK_INT(done, n);
     pawl_engine_free(e);
@@ -338,7 +338,7 @@ PAWL_TEST(test_E14_signals_that_nobody_waits_for_keep_nobody_from_the_others)
     }
     begin_many(e, "late", 1);
     work(e, 0);
-    CHECK_INT(head_of(e, "late-0").status, PAWL_INPUT_REQUIRED);
+    CHECK_INT(head_of(e, "late-0").status, PAWL_STATUS_INPUT_REQUIRED);
     CHECK_INT(head_of(e, "ask-7").mail, 1);
     check_quiet(e);
     answer(e, "ask-7");
@@ -371,7 +371,7 @@ PAWL_TEST(test_E14_two_that_know_no_way_do_not_keep_each_other_busy)
     begin_many(c, "nap", 1);
     work(c, 0);
     CHECK(head_of(c, "nap-0").wake_ms > 0);
-    CHECK_INT(pawl_engine_effect(b, "job", does, &done, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(b, "job", does, &done, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
     work(b, 0);
     CHECK_INT(done, 20);
     pawl_engine_free(c);
@@ -425,7 +425,7 @@ PAWL_TEST(test_F5_a_run_whose_journal_is_damaged_is_parked_and_the_others_go_on)
     CHECK(head_of(e, "ask-0").over && head_of(e, "ask-2").over);
     h = head_of(e, "ask-1");
     CHECK(h.parked != NULL && *h.parked != '\0' && h.owner == NULL);
-    CHECK_INT(h.status, PAWL_INPUT_REQUIRED);
+    CHECK_INT(h.status, PAWL_STATUS_INPUT_REQUIRED);
     CHECK_INT(parked(e), 1);
     check_quiet(e);
     CHECK_INT(pawl_run(e, "ask-1", NULL, &err), PAWL_CORRUPT);          /* tried again, for nothing */
@@ -447,7 +447,7 @@ PAWL_TEST(test_F5_a_parked_run_that_can_be_driven_is_parked_no_more)
 {
     pawl_engine *e = engine_on(side_by_side("ask", "a"), pawl_store_memory(NULL), NULL);
     pawl_store *s = pawl_engine_store(e);
-    pawl_append a = { .run = "r", .moves = true, .status = PAWL_INPUT_REQUIRED, .parked = "no machine", .release = true };
+    pawl_append a = { .run = "r", .moves = true, .status = PAWL_STATUS_INPUT_REQUIRED, .parked = "no machine", .release = true };
     pawl_head h;
 
     for (int i = 0; i < 3; i++) {
@@ -504,11 +504,11 @@ PAWL_TEST(test_F5_a_run_that_the_store_refuses_is_parked_and_the_others_go_on)
     patch(e);
     patched.append = append_but_bad;
     work(e, 0);
-    CHECK_INT(head_of(e, "ask-0").status, PAWL_INPUT_REQUIRED);
-    CHECK_INT(head_of(e, "ask-2").status, PAWL_INPUT_REQUIRED);
+    CHECK_INT(head_of(e, "ask-0").status, PAWL_STATUS_INPUT_REQUIRED);
+    CHECK_INT(head_of(e, "ask-2").status, PAWL_STATUS_INPUT_REQUIRED);
     h = head_of(e, "ask-1");
     CHECK(h.parked != NULL && strstr(h.parked, "ask-1") != NULL && h.owner == NULL);
-    CHECK_INT(h.status, PAWL_SUBMITTED);
+    CHECK_INT(h.status, PAWL_STATUS_SUBMITTED);
     CHECK_INT(parked(e), 1);
     check_quiet(e);
     pawl_engine_store(e)->verbs = whole;
@@ -550,9 +550,9 @@ PAWL_TEST(test_K5_a_run_of_a_newer_format_is_left_alone)
     patch(e);
     patched.load = load_newer;
     work(e, 0);
-    CHECK_INT(head_of(e, "ask-0").status, PAWL_INPUT_REQUIRED);
-    CHECK_INT(head_of(e, "ask-2").status, PAWL_INPUT_REQUIRED);
-    CHECK_INT(head_of(e, "ask-1").status, PAWL_SUBMITTED);
+    CHECK_INT(head_of(e, "ask-0").status, PAWL_STATUS_INPUT_REQUIRED);
+    CHECK_INT(head_of(e, "ask-2").status, PAWL_STATUS_INPUT_REQUIRED);
+    CHECK_INT(head_of(e, "ask-1").status, PAWL_STATUS_SUBMITTED);
     CHECK(head_of(e, "ask-1").owner == NULL);
     CHECK_INT(parked(e), 0);
     check_quiet(e);
@@ -565,8 +565,8 @@ static pawl_machine *asks_in_a_mode(void)
 {
     pawl_graph *g = pawl_graph_new("modes", 1);
 
-    pawl_graph_channel(g, "done", PAWL_SUM);
-    pawl_graph_channel(g, "@mode", PAWL_LAST);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "@mode", PAWL_RULE_LAST);
     pawl_graph_node(g, "ask", asks, NULL);
     pawl_graph_work(g, "call", "job");
     pawl_graph_chain(g, PAWL_START, "ask", "call", PAWL_END, NULL);
@@ -577,8 +577,8 @@ static pawl_machine *acts_in_a_mode(void)
 {
     pawl_graph *g = pawl_graph_new("acts", 1);
 
-    pawl_graph_channel(g, "done", PAWL_SUM);
-    pawl_graph_channel(g, "@mode", PAWL_LAST);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "@mode", PAWL_RULE_LAST);
     pawl_graph_work(g, "call", "job");
     pawl_graph_chain(g, PAWL_START, "call", PAWL_END, NULL);
     return pawl_graph_compile(g, NULL);

@@ -173,7 +173,7 @@ PAWL_TEST(test_E7_the_last_attempt_was_the_last_though_it_was_cut_off)
 PAWL_TEST(test_E5_E7_once_is_tried_again_when_it_is_known_that_nothing_happened)
 {
     static const char *const told[] = { "untouched", NULL };
-    const pawl_limits limits = { .cls = PAWL_ONCE, .retry = { .max_attempts = 2, .initial_ms = 100 } };
+    const pawl_limits limits = { .cls = PAWL_CLASS_ONCE, .retry = { .max_attempts = 2, .initial_ms = 100 } };
     hand h = { .says = done, .now = 1000050 };
     pawl_engine *e;
 
@@ -216,7 +216,8 @@ PAWL_TEST(test_E8_the_time_of_a_command_in_all_goes_on_in_the_next_process)
 PAWL_TEST(test_E10_what_was_begun_in_another_process_is_not_called_off_but_unknown)
 {
     static const char *const told[] = { "die" };
-    const pawl_limits limits[] = { { .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 2 } }, { .cls = PAWL_PURE, .retry = { .max_attempts = 2 } } };
+    const pawl_limits limits[] = { { .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 2 } }, { .cls = PAWL_CLASS_PURE,
+        .retry = { .max_attempts = 2 } } };
 
     for (size_t i = 0; i < 2; i++) {
         hand h = { .says = done, .now = 1000500 };
@@ -226,7 +227,7 @@ PAWL_TEST(test_E10_what_was_begun_in_another_process_is_not_called_off_but_unkno
         dies_first(&limits[i], told);
         e = engine_of(&limits[i], &h);
         CHECK_INT(pawl_event_send(e, "r", &(pawl_event){ .kind = PAWL_EV_CANCEL }, &err), PAWL_HALTED);
-        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_CANCELED);
         CHECK_INT(h.calls, 0);
         CHECK(journal_has(e, i == 0 ? "\"unknown\",{\"code\":\"unknown\"" : "\"canceled\",{\"code\":\"canceled\""));
         pawl_engine_free(e);
@@ -252,8 +253,8 @@ static pawl_machine *whims(void)
 {
     pawl_graph *g = pawl_graph_new("whims", 1);
 
-    pawl_graph_channel(g, "out", PAWL_LAST);
-    pawl_graph_effect(g, "do", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_channel(g, "out", PAWL_RULE_LAST);
+    pawl_graph_effect(g, "do", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     pawl_graph_node(g, "whim", calls_at_whim, NULL);
     pawl_graph_chain(g, PAWL_START, "whim", PAWL_END, NULL);
     return pawl_graph_compile(g, NULL);
@@ -272,7 +273,7 @@ static pawl_engine *whims_engine(hand *h)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e = pawl_engine_new(whims(), pawl_store_sqlite(path, NULL, &err), &err);
 
-    if (e == NULL || pawl_engine_effect(e, "do", says_and_turns, h, PAWL_ONCE, &err) != PAWL_OK)
+    if (e == NULL || pawl_engine_effect(e, "do", says_and_turns, h, PAWL_CLASS_ONCE, &err) != PAWL_OK)
         CHECK_FAIL("engine: %s", err.text);
     return e;
 }
@@ -297,7 +298,7 @@ PAWL_TEST(test_E13_a_receipt_that_cannot_be_taken_is_stored_alone)
     e = whims_engine(&second);
     CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
     CHECK_INT(second.calls, 0);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_COMPLETED);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_COMPLETED);
     CHECK_STR(pawl_run_get(e, "r", "out"), "1");
     pawl_engine_free(e);
     path_gone();
@@ -326,12 +327,12 @@ PAWL_TEST(test_E13_F5_nothing_is_performed_for_a_machine_that_cannot_take_it)
     e = pawl_engine_new(whims(), pawl_store_sqlite(path, NULL, &err), &err);
     CHECK_INT(pawl_run(e, "s", NULL, NULL), PAWL_PENDING);      /* it has no handler */
     pawl_engine_free(e);
-    pawl_graph_channel(g, "out", PAWL_LAST);
-    pawl_graph_effect(g, "do", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_channel(g, "out", PAWL_RULE_LAST);
+    pawl_graph_effect(g, "do", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     pawl_graph_node(g, "whim", calls_at_whim, NULL);
     pawl_graph_chain(g, PAWL_START, "whim", PAWL_END, NULL);
     other = pawl_engine_new(pawl_graph_compile(g, NULL), pawl_store_sqlite(path, NULL, &err), &err);
-    CHECK_INT(pawl_engine_effect(other, "do", says, &h, PAWL_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(other, "do", says, &h, PAWL_CLASS_ONCE, &err), PAWL_OK);
     err = (pawl_err){ PAWL_OK, "" };
     CHECK_INT(pawl_run(other, "s", NULL, &err), PAWL_CONFLICT);
     CHECK_STR(err.text, "s: it runs under machine whims 1, and this is another whims 2: adopt it before anything is performed");

@@ -61,10 +61,10 @@ static pawl_machine *plan_machine(void)
 {
     pawl_graph *g = pawl_graph_new("plan", 1);
 
-    pawl_graph_channel(g, "n", PAWL_LAST);
-    pawl_graph_channel(g, "log", PAWL_APPEND);
-    pawl_graph_effect(g, "pure", &(pawl_limits){ .cls = PAWL_PURE });
-    pawl_graph_effect(g, "once", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_channel(g, "n", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
+    pawl_graph_effect(g, "pure", &(pawl_limits){ .cls = PAWL_CLASS_PURE });
+    pawl_graph_effect(g, "once", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     pawl_graph_node(g, "step", do_step, NULL);
     pawl_graph_chain(g, PAWL_START, "step", NULL);
     pawl_graph_goto(g, "step", "step", PAWL_END, NULL);
@@ -168,9 +168,9 @@ static void plan_open(town *t, pawl_durability mode)
 {
     town_begin(t, plan_machine(), counting());
     pawl_engine_durability(t->e, mode);
-    town_acts(t, "pure", PAWL_PURE);
-    town_acts(t, "again", PAWL_AT_LEAST_ONCE);
-    town_acts(t, "once", PAWL_ONCE);
+    town_acts(t, "pure", PAWL_CLASS_PURE);
+    town_acts(t, "again", PAWL_CLASS_AT_LEAST_ONCE);
+    town_acts(t, "once", PAWL_CLASS_ONCE);
     t->replies[0] = "1";
 }
 
@@ -273,9 +273,9 @@ PAWL_TEST(test_G11_readers_are_told_the_same_in_every_mode_and_nothing_early)
             plan_open(&t, mode);
             g = (reading){ .t = &t };
             buf_init(&g.told, NULL);
-            CHECK_INT(pawl_engine_effect(t.e, "pure", act_read, &g, PAWL_PURE, NULL), PAWL_OK);
-            CHECK_INT(pawl_engine_effect(t.e, "again", act_read, &g, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
-            CHECK_INT(pawl_engine_effect(t.e, "once", act_read, &g, PAWL_ONCE, NULL), PAWL_OK);
+            CHECK_INT(pawl_engine_effect(t.e, "pure", act_read, &g, PAWL_CLASS_PURE, NULL), PAWL_OK);
+            CHECK_INT(pawl_engine_effect(t.e, "again", act_read, &g, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
+            CHECK_INT(pawl_engine_effect(t.e, "once", act_read, &g, PAWL_CLASS_ONCE, NULL), PAWL_OK);
             CHECK_INT(pawl_run_with(t.e, &one, "{\"n\":0}", &t.err), PAWL_INTERRUPTED);
             g.r = pawl_stream_open(t.e, NULL, "run", &(pawl_stream_options){ .kinds = 127 }, &t.err);
             CHECK(g.r != NULL);
@@ -319,7 +319,7 @@ static pawl_machine *ticker_machine(ticker *k)
 {
     pawl_graph *g = pawl_graph_new("ticker", 1);
 
-    pawl_graph_channel(g, "n", PAWL_LAST);
+    pawl_graph_channel(g, "n", PAWL_RULE_LAST);
     pawl_graph_max_steps(g, 100000);
     pawl_graph_node(g, "tick", tick, k);
     pawl_graph_chain(g, PAWL_START, "tick", NULL);
@@ -388,7 +388,7 @@ PAWL_TEST(test_G9_E14_a_cancel_is_heard_while_steps_are_gathered)
     k.eye = pawl_store_sqlite(path, NULL, &err);
     pawl_engine_durability(t.e, PAWL_DURABLE_EXIT);
     CHECK_INT(town_run(&t, "run", NULL), PAWL_HALTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "run", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "run", NULL)), PAWL_STATUS_CANCELED);
     CHECK_INT(k.last, 100);
     town_end(&t);
     pawl_store_free(k.eye);
@@ -561,9 +561,9 @@ static void drive_in_child(pawl_durability mode)
     if (e == NULL || eye == NULL)
         _exit(2);
     pawl_engine_durability(e, mode);
-    pawl_engine_effect(e, "pure", act_pure, NULL, PAWL_PURE, &err);
-    pawl_engine_effect(e, "again", act, "again", PAWL_AT_LEAST_ONCE, &err);
-    pawl_engine_effect(e, "once", act, "once", PAWL_ONCE, &err);
+    pawl_engine_effect(e, "pure", act_pure, NULL, PAWL_CLASS_PURE, &err);
+    pawl_engine_effect(e, "again", act, "again", PAWL_CLASS_AT_LEAST_ONCE, &err);
+    pawl_engine_effect(e, "once", act, "once", PAWL_CLASS_ONCE, &err);
     pawl_engine_watch(e, watch, NULL);
     for (rc = pawl_run(e, "run", "{\"n\":0}", &err); rc == PAWL_INTERRUPTED;)
         rc = pawl_answer(e, "run", NULL, see_wait(e), &err);
@@ -668,7 +668,7 @@ PAWL_TEST(test_G9_killed_at_any_moment_nothing_was_seen_that_is_not_stored)
             CHECK(most_of("once") <= 1);
             town_begin(&t, plan_machine(), pawl_store_sqlite(path, NULL, NULL));
             CHECK_STR(pawl_run_get(t.e, "run", "log"), expected);       /* whatever the mode */
-            CHECK_INT(pawl_state_status(pawl_run_state(t.e, "run", NULL)), PAWL_COMPLETED);
+            CHECK_INT(pawl_state_status(pawl_run_state(t.e, "run", NULL)), PAWL_STATUS_COMPLETED);
             town_verify(&t, "run");
             town_end(&t);
             path_gone();

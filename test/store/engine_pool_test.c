@@ -26,7 +26,7 @@ static pawl_machine *pair(const pawl_limits *limits)
 
     if (limits != NULL)
         pawl_graph_effect(g, "job", limits);
-    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
     for (int i = 0; i < 2; i++) {
         pawl_graph_work(g, i == 0 ? "one" : "two", "job");
         pawl_graph_chain(g, PAWL_START, i == 0 ? "one" : "two", PAWL_END, NULL);
@@ -74,7 +74,7 @@ static pawl_code meet(const pawl_job *job, pawl_reply *reply, void *arg)
 PAWL_TEST(test_G2_commands_that_are_out_together_are_performed_side_by_side)
 {
     meeting m = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
-    pawl_engine *e = engine_of(pair(NULL), pawl_store_memory(NULL), meet, &m, PAWL_AT_LEAST_ONCE);
+    pawl_engine *e = engine_of(pair(NULL), pawl_store_memory(NULL), meet, &m, PAWL_CLASS_AT_LEAST_ONCE);
 
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
     CHECK_STR(pawl_run_get(e, "r", "done"), "2");
@@ -97,7 +97,7 @@ static pawl_code endless(const pawl_job *job, pawl_reply *reply, void *arg)
 static void over(const pawl_limits *limits, bool beats, const char *name)
 {
     static int any;
-    pawl_engine *e = engine_of(pair(limits), pawl_store_memory(NULL), endless, beats ? &any : NULL, PAWL_AT_LEAST_ONCE);
+    pawl_engine *e = engine_of(pair(limits), pawl_store_memory(NULL), endless, beats ? &any : NULL, PAWL_CLASS_AT_LEAST_ONCE);
     char text[96];
 
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
@@ -126,7 +126,7 @@ static pawl_code third_time(const pawl_job *job, pawl_reply *reply, void *arg)
 PAWL_TEST(test_E7_E8_an_attempt_over_its_limit_is_followed_by_the_next)
 {
     const pawl_limits limits = { .attempt_timeout_ms = 20, .retry = { .max_attempts = 3, .initial_ms = 1 } };
-    pawl_engine *e = engine_of(pair(&limits), pawl_store_memory(NULL), third_time, NULL, PAWL_AT_LEAST_ONCE);
+    pawl_engine *e = engine_of(pair(&limits), pawl_store_memory(NULL), third_time, NULL, PAWL_CLASS_AT_LEAST_ONCE);
 
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
     CHECK_STR(pawl_run_get(e, "r", "done"), "2");
@@ -180,7 +180,7 @@ PAWL_TEST(test_K4_a_secret_comes_back_from_no_later_attempt)
         pawl_graph_channel_with(g, &key_channel[i]);
     pawl_graph_node(g, "one", asks_with_key, NULL);
     pawl_graph_chain(g, PAWL_START, "one", PAWL_END, NULL);
-    e = engine_of(pawl_graph_compile(g, NULL), pawl_store_memory(NULL), says_the_key, &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(pawl_graph_compile(g, NULL), pawl_store_memory(NULL), says_the_key, &d, PAWL_CLASS_AT_LEAST_ONCE);
     pawl_engine_grace(e, 0);
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
     CHECK_STR(pawl_run_get(e, "r", "said"), "{\"you\":\"***************\"}");
@@ -211,10 +211,10 @@ PAWL_TEST(test_E10_E14_a_cancel_reaches_what_is_in_flight)
     char *text;
 
     path_new("pool");
-    e = engine_of(pair(NULL), open_store(), called_off, NULL, PAWL_AT_LEAST_ONCE);
+    e = engine_of(pair(NULL), open_store(), called_off, NULL, PAWL_CLASS_AT_LEAST_ONCE);
     if (pawl_run(e, "r", NULL, &err) != PAWL_HALTED)
         CHECK_FAIL("run: %s", err.text);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_CANCELED);
     journal = pawl_store_journal(pawl_engine_store(e), "r", &err);
     text = check_copy(journal.data, journal.size);
     CHECK(strstr(text, "[\"cancel\",{\"by\":\"ada\"}]") != NULL);

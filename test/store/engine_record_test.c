@@ -24,7 +24,7 @@ static pawl_code run(town *t, const pawl_run_info *info, const char *input)
 static void essays(town *t, pawl_store *store)
 {
     town_begin(t, town_essay(NULL), store);
-    town_acts(t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t->replies[0] = "\"text\"";
 }
 
@@ -218,7 +218,7 @@ static pawl_code remembers(pawl_step *s, const pawl_value *input, void *arg)
 
 PAWL_TEST(test_K10_a_run_begins_with_what_its_context_keeps)
 {
-    static const pawl_channel channels[] = { { .name = "notes", .rule = PAWL_APPEND, .keep = true }, { .name = "note" }, { .name = "fails" } };
+    static const pawl_channel channels[] = { { .name = "notes", .rule = PAWL_RULE_APPEND, .keep = true }, { .name = "note" }, { .name = "fails" } };
     const pawl_run_info talk = { .context = "talk" };
     pawl_run_info info = talk;
     town t;
@@ -233,7 +233,7 @@ PAWL_TEST(test_K10_a_run_begins_with_what_its_context_keeps)
     CHECK_STR(pawl_run_get(t.e, "b", "note"), "2");
     info.id = "failed";
     CHECK_INT(run(&t, &info, "{\"note\":3,\"fails\":1}"), PAWL_HALTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "failed", NULL)), PAWL_FAILED);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "failed", NULL)), PAWL_STATUS_FAILED);
     info.id = "left";
     CHECK_INT(begin(&t, &info, "{\"note\":4}"), PAWL_OK);
     CHECK_INT(begin(&t, &info, "{\"note\":4}"), PAWL_OK);
@@ -300,11 +300,11 @@ PAWL_TEST(test_S7_a_start_that_is_repeated_by_its_key_is_no_input)
     CHECK_INT(run(&t, &order, "{\"out\":1}"), PAWL_INTERRUPTED);
     CHECK_INT(begin(&t, &order, "{\"out\":1}"), PAWL_OK);
     CHECK_INT(pawl_work(t.e, 0, &t.err), PAWL_OK);
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, id, NULL)), PAWL_INPUT_REQUIRED);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, id, NULL)), PAWL_STATUS_INPUT_REQUIRED);
     CHECK_INT(town_run(&t, "by-id", "{\"out\":1}"), PAWL_INTERRUPTED);
     CHECK_INT(begin(&t, &(pawl_run_info){ .id = "by-id" }, "{\"out\":2}"), PAWL_OK);  /* it waits for input: this is one (G13) */
     CHECK_INT(pawl_work(t.e, 0, &t.err), PAWL_OK);
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "by-id", NULL)), PAWL_COMPLETED);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "by-id", NULL)), PAWL_STATUS_COMPLETED);
     town_end(&t);
 }
 
@@ -343,7 +343,7 @@ PAWL_TEST(test_S7_one_key_starts_one_run_whoever_begins_it)
 
 static void is_canceled(town *t, const char *id)
 {
-    CHECK_INT(pawl_state_status(pawl_run_state(t->e, id, NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(pawl_state_status(pawl_run_state(t->e, id, NULL)), PAWL_STATUS_CANCELED);
     CHECK_STR(pawl_run_reason(t->e, id), "deadline");
     CHECK(town_stored(t, id, "[\"cancel\",{\"by\":\"@deadline\"}]"));
     town_verify(t, id);
@@ -379,11 +379,11 @@ PAWL_TEST(test_E9_a_deadline_is_found_by_whoever_works_on_the_store)
     CHECK_INT(begin(&t, &(pawl_run_info){ .id = "late", .deadline_ms = 1 }, "{\"request\":1}"), PAWL_OK);
     t.now = 4999;
     CHECK_INT(pawl_work(t.e, 4999, &t.err), PAWL_OK);
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "r", NULL)), PAWL_INPUT_REQUIRED);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "r", NULL)), PAWL_STATUS_INPUT_REQUIRED);
     is_canceled(&t, "late");                        /* it was over before it began */
     CHECK_INT(pawl_work(t.e, 6999, &t.err), PAWL_OK);
     is_canceled(&t, "r");
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "s", NULL)), PAWL_INPUT_REQUIRED);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "s", NULL)), PAWL_STATUS_INPUT_REQUIRED);
     CHECK_INT(t.calls, 2);
     town_end(&t);
 }
@@ -403,7 +403,7 @@ static pawl_machine *ticker(town *t)
 {
     pawl_graph *g = pawl_graph_new("ticker", 1);
 
-    pawl_graph_channel(g, "n", PAWL_LAST);
+    pawl_graph_channel(g, "n", PAWL_RULE_LAST);
     pawl_graph_max_steps(g, 100000);
     pawl_graph_node(g, "tick", ticks, t);
     pawl_graph_chain(g, PAWL_START, "tick", NULL);
@@ -425,7 +425,7 @@ PAWL_TEST(test_S7_a_run_that_works_is_canceled_between_two_steps)
             CHECK_INT(run(&t, &info, NULL), PAWL_HALTED);
         }
         CHECK(t.now >= 2000 && t.now < 2100);
-        CHECK_INT(pawl_state_status(pawl_run_state(t.e, "r", NULL)), PAWL_CANCELED_RUN);
+        CHECK_INT(pawl_state_status(pawl_run_state(t.e, "r", NULL)), PAWL_STATUS_CANCELED);
         CHECK_STR(pawl_run_reason(t.e, "r"), "deadline");
         town_end(&t);
     }
@@ -436,7 +436,7 @@ PAWL_TEST(test_E7_a_deadline_comes_before_the_next_attempt)
     town t;
 
     town_begin(&t, town_essay(&(pawl_limits){ .retry = { .max_attempts = 3, .initial_ms = 60000 } }), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "!transient no";
     CHECK_INT(run(&t, &(pawl_run_info){ .id = "r", .deadline_ms = 9000 }, "{\"request\":1}"), PAWL_HALTED);
     CHECK_INT(t.calls, 1);

@@ -111,7 +111,7 @@ static pawl_machine *fan(int n, const pawl_limits *limits)
 
     if (limits != NULL)
         pawl_graph_effect(g, "job", limits);
-    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
     for (int i = 0; i < n; i++) {
         snprintf(name, sizeof name, "n%d", i);
         pawl_graph_work(g, name, "job");
@@ -179,7 +179,7 @@ static void answered(bool sqlite, unsigned threads, bool held)
 
     desk_init(&d, held, false);
     path_new("reply");
-    e = engine_of(fan(3, NULL), open_store(sqlite), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(3, NULL), open_store(sqlite), &d, PAWL_CLASS_AT_LEAST_ONCE);
     pawl_engine_threads(e, threads);
     drive_begin(&v, e);
     for (int i = 2; i >= 0; i--) {      /* all are out before the first is answered */
@@ -225,7 +225,7 @@ PAWL_TEST(test_E17_an_answer_may_come_before_the_handler_has_returned)
     for (unsigned threads = 0; threads < 2; threads++) {
         pawl_engine *e = pawl_engine_new(fan(2, NULL), pawl_store_memory(NULL), NULL);
 
-        CHECK_INT(pawl_engine_effect(e, "job", finishes_first, NULL, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+        CHECK_INT(pawl_engine_effect(e, "job", finishes_first, NULL, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
         pawl_engine_threads(e, threads);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
         CHECK_STR(pawl_run_get(e, "r", "done"), "4");
@@ -261,7 +261,7 @@ static void reason_of(pawl_handler_fn *fn, pawl_code next, const char *text)
 {
     pawl_engine *e = pawl_engine_new(fan(1, NULL), pawl_store_memory(NULL), NULL);
 
-    CHECK_INT(pawl_engine_effect(e, "job", fn, NULL, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "job", fn, NULL, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
     CHECK_INT(pawl_run(e, "r", NULL, NULL), next);
     CHECK(strstr(reason(e), text) != NULL);
     pawl_engine_free(e);
@@ -285,7 +285,7 @@ PAWL_TEST(test_E17_E6_a_reply_to_what_does_not_wait_is_refused_and_counted)
     pawl_engine *e;
 
     desk_init(&d, false, false);
-    e = engine_of(fan(2, NULL), pawl_store_memory(NULL), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(2, NULL), pawl_store_memory(NULL), &d, PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(pawl_engine_reply(e, &(pawl_result){ .id = "r~1/n0" }, &err), PAWL_GONE);
     CHECK(strstr(err.text, "r~1/n0: no attempt of it waits") != NULL);
     drive_begin(&v, e);
@@ -314,7 +314,7 @@ PAWL_TEST(test_E17_E7_a_failure_is_tried_again_as_any_other_and_its_cost_counts)
     pawl_engine *e;
 
     desk_init(&d, false, false);
-    e = engine_of(fan(1, &limits), pawl_store_memory(NULL), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(1, &limits), pawl_store_memory(NULL), &d, PAWL_CLASS_AT_LEAST_ONCE);
     drive_begin(&v, e);
     for (int i = 0; i < 3; i++) {
         const paper *p = paper_wait(&d, i);
@@ -338,7 +338,7 @@ static void limited(const pawl_limits *limits, bool held, bool obeys, const char
     paper *p;
 
     desk_init(&d, held, obeys);
-    e = engine_of(fan(1, limits), pawl_store_memory(NULL), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(1, limits), pawl_store_memory(NULL), &d, PAWL_CLASS_AT_LEAST_ONCE);
     pawl_engine_grace(e, 30);
     drive_begin(&v, e);
     p = paper_wait(&d, 0);
@@ -378,7 +378,7 @@ PAWL_TEST(test_E17_E7_a_late_answer_does_not_end_the_attempt_after_it)
     pawl_engine *e;
 
     desk_init(&d, true, false);
-    e = engine_of(fan(1, &limits), pawl_store_memory(NULL), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(1, &limits), pawl_store_memory(NULL), &d, PAWL_CLASS_AT_LEAST_ONCE);
     pawl_engine_grace(e, 0);
     drive_begin(&v, e);
     first = paper_wait(&d, 0);
@@ -428,9 +428,9 @@ static void canceled(bool held, bool obeys, pawl_class cls, const char *status)
 
 PAWL_TEST(test_E17_E10_a_cancel_reaches_what_is_answered_later)
 {
-    canceled(true, true, PAWL_AT_LEAST_ONCE, "canceled");
-    canceled(true, false, PAWL_PURE, "canceled");
-    canceled(false, false, PAWL_PURE, "canceled");
+    canceled(true, true, PAWL_CLASS_AT_LEAST_ONCE, "canceled");
+    canceled(true, false, PAWL_CLASS_PURE, "canceled");
+    canceled(false, false, PAWL_CLASS_PURE, "canceled");
 }
 
 /* ---- leases (S2, E15) ------------------------------------------------------------------------------------- */
@@ -453,7 +453,7 @@ static void lost(bool held)
 
     desk_init(&d, held, false);
     path_new("reply");
-    e = engine_of(fan(1, NULL), open_store(true), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(1, NULL), open_store(true), &d, PAWL_CLASS_AT_LEAST_ONCE);
     pawl_engine_lease(e, NULL, 100);
     drive_begin(&v, e);
     p = paper_wait(&d, 0);
@@ -498,7 +498,7 @@ PAWL_TEST(test_E17_a_drain_waits_for_what_is_answered_later)
 
     desk_init(&d, true, false);
     path_new("reply");
-    e = engine_of(fan(2, NULL), open_store(true), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(2, NULL), open_store(true), &d, PAWL_CLASS_AT_LEAST_ONCE);
     drive_begin(&v, e);
     (void)paper_wait(&d, 0);
     p = paper_wait(&d, 1);
@@ -508,7 +508,7 @@ PAWL_TEST(test_E17_a_drain_waits_for_what_is_answered_later)
     CHECK_INT(say(e, &d.papers[0], "{\"done\":1}"), PAWL_OK);
     CHECK(drive_end(&v) >= 0);
     pawl_engine_free(e);
-    e = engine_of(fan(2, NULL), open_store(true), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(2, NULL), open_store(true), &d, PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
     CHECK_STR(pawl_run_get(e, "r", "done"), "2");
     CHECK_INT(d.n, 2);                  /* nothing was begun again */
@@ -532,7 +532,7 @@ static void abandoned(bool held)
 
     desk_init(&d, held, false);
     path_new("reply");
-    e = engine_of(fan(2, NULL), open_store(true), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(2, NULL), open_store(true), &d, PAWL_CLASS_AT_LEAST_ONCE);
     drive_begin(&v, e);
     (void)paper_wait(&d, 0);
     (void)paper_wait(&d, 1);
@@ -545,7 +545,7 @@ static void abandoned(bool held)
         d.papers[i].job.finish(&d.papers[i].job, pawl_reply_fail(d.papers[i].reply, PAWL_CANCELED, "stopped"));
     }
     pthread_join(freeing, NULL);
-    e = engine_of(fan(2, NULL), open_store(true), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(2, NULL), open_store(true), &d, PAWL_CLASS_AT_LEAST_ONCE);
     drive_begin(&v, e);
     CHECK_INT(say(e, paper_wait(&d, 3), "{\"done\":1}"), PAWL_OK);
     CHECK_INT(say(e, paper_wait(&d, 2), "{\"done\":1}"), PAWL_OK);
@@ -588,7 +588,7 @@ static void killed(pawl_class cls)
     CHECK_INT(waitpid(child, &status, 0), child);
     desk_init(&d, true, false);
     e = engine_of(fan(1, &limits), open_store(true), &d, cls);
-    if (cls == PAWL_ONCE) {
+    if (cls == PAWL_CLASS_ONCE) {
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_INTERRUPTED);
         CHECK_INT(d.n, 0);
     } else {
@@ -604,8 +604,8 @@ static void killed(pawl_class cls)
 
 PAWL_TEST(test_E17_E4_after_a_kill_a_pending_command_is_handled_by_its_class)
 {
-    killed(PAWL_IDEMPOTENT);
-    killed(PAWL_ONCE);
+    killed(PAWL_CLASS_IDEMPOTENT);
+    killed(PAWL_CLASS_ONCE);
 }
 
 /* ---- budgets, workers, descriptors ---------------------------------------------------------------------------- */
@@ -617,7 +617,7 @@ PAWL_TEST(test_E17_a_place_of_a_budget_is_kept_until_the_answer)
     pawl_engine *e;
 
     desk_init(&d, false, false);
-    e = engine_of(fan(4, NULL), pawl_store_memory(NULL), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(4, NULL), pawl_store_memory(NULL), &d, PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(pawl_engine_budget(e, "job", &(pawl_budget){ .running = 1 }, NULL), PAWL_OK);
     drive_begin(&v, e);
     for (int i = 0; i < 4; i++) {
@@ -648,7 +648,7 @@ PAWL_TEST(test_E17_a_worker_has_the_commands_of_many_runs_pending_without_a_thre
     pawl_engine *e;
 
     desk_init(&d, true, false);
-    e = engine_of(fan(2, NULL), pawl_store_memory(NULL), &d, PAWL_AT_LEAST_ONCE);
+    e = engine_of(fan(2, NULL), pawl_store_memory(NULL), &d, PAWL_CLASS_AT_LEAST_ONCE);
     for (int i = 0; i < JOBS / 2; i++) {
         snprintf(run, sizeof run, "r%d", i);
         CHECK(pawl_begin(e, run, NULL, NULL) >= 0);
@@ -688,7 +688,7 @@ PAWL_TEST(test_E17_a_descriptor_says_that_something_waits_for_the_driver)
 
     CHECK(fd >= 0);
     CHECK_INT(pawl_engine_fd(e), fd);
-    CHECK_INT(pawl_engine_effect(e, "job", sees_fd, &fd, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "job", sees_fd, &fd, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
     CHECK(!readable(fd));
     pawl_engine_wake(e);
     CHECK(readable(fd));

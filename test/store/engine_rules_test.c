@@ -20,12 +20,12 @@ static pawl_engine *engine_of(seen *s, unsigned threads)
     pawl_err err = { PAWL_OK, "" };
     pawl_engine *e;
 
-    pawl_graph_channel(g, "done", PAWL_SUM);
-    pawl_graph_channel(g, "@policy", PAWL_LAST);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "@policy", PAWL_RULE_LAST);
     pawl_graph_work(g, "a", "job");
     pawl_graph_chain(g, PAWL_START, "a", PAWL_END, NULL);
     e = pawl_engine_new(pawl_graph_compile(g, NULL), pawl_store_memory(NULL), &err);
-    if (e == NULL || pawl_engine_effect(e, "job", act, s, PAWL_AT_LEAST_ONCE, &err) != PAWL_OK)
+    if (e == NULL || pawl_engine_effect(e, "job", act, s, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK)
         CHECK_FAIL("engine: %s", err.text);
     pawl_engine_threads(e, threads);
     return e;

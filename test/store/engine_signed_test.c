@@ -49,8 +49,8 @@ static pawl_machine *machine(void)
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m;
 
-    pawl_graph_channel(g, "note", PAWL_LAST);
-    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_channel(g, "note", PAWL_RULE_LAST);
+    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     pawl_graph_node(g, "go", gate, NULL);
     pawl_graph_chain(g, PAWL_START, "go", PAWL_END, NULL);
     if ((m = pawl_graph_compile(g, &err)) == NULL)
@@ -74,7 +74,7 @@ static void office_open(office *o)
 {
     *o = (office){ .step = pawl_step_new(NULL) };
     town_begin(&o->t, machine(), file_store());
-    town_acts(&o->t, "deploy", PAWL_ONCE);
+    town_acts(&o->t, "deploy", PAWL_CLASS_ONCE);
     o->t.replies[0] = "true";
 }
 
@@ -153,7 +153,7 @@ static void verified(office *o)
 
 static void approved(office *o)
 {
-    CHECK_INT(pawl_state_status(pawl_run_state(o->t.e, "deploy-1", &o->t.err)), PAWL_COMPLETED);
+    CHECK_INT(pawl_state_status(pawl_run_state(o->t.e, "deploy-1", &o->t.err)), PAWL_STATUS_COMPLETED);
     town_log(&o->t, "1.go.1.1 {\"to\":\"production\"}; ");
     verified(o);
 }
@@ -200,13 +200,13 @@ PAWL_TEST(test_P11_what_is_asked_about_names_no_approvers)
     pawl_machine *m;
     town t;
 
-    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     pawl_graph_node(g, "go", gate_of_all, NULL);
     pawl_graph_chain(g, PAWL_START, "go", PAWL_END, NULL);
     if ((m = pawl_graph_compile(g, &err)) == NULL)
         CHECK_FAIL("%s", err.text);
     town_begin(&t, m, pawl_store_memory(NULL));
-    town_acts(&t, "deploy", PAWL_ONCE);
+    town_acts(&t, "deploy", PAWL_CLASS_ONCE);
     t.replies[0] = "true";
     CHECK_INT(town_run(&t, "asked-1", NULL), PAWL_INTERRUPTED);
     CHECK_INT(pawl_answer(t.e, "asked-1", NULL, "true", &t.err), PAWL_HALTED);
@@ -264,7 +264,7 @@ PAWL_TEST(test_P11_one_signed_no_is_a_no)
     office_begin(&o, 3);
     CHECK_INT(give(&o, "deploy-1", by(&o, "deploy-1", ALICE, "true", NULL), NULL), PAWL_INTERRUPTED);
     CHECK_INT(give(&o, "deploy-1", by(&o, "deploy-1", BOB, "false", NULL), NULL), PAWL_HALTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(o.t.e, "deploy-1", &o.t.err)), PAWL_REJECTED);
+    CHECK_INT(pawl_state_status(pawl_run_state(o.t.e, "deploy-1", &o.t.err)), PAWL_STATUS_REJECTED);
     town_log(&o.t, "");
     verified(&o);
     office_end(&o);
@@ -449,8 +449,8 @@ static pawl_machine *ruled(void)
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m;
 
-    pawl_graph_channel(g, "@policy", PAWL_LAST);
-    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_channel(g, "@policy", PAWL_RULE_LAST);
+    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     pawl_graph_node(g, "ready", ready, NULL);
     pawl_graph_node(g, "go", gate_of_rules, NULL);
     pawl_graph_chain(g, PAWL_START, "ready", "go", PAWL_END, NULL);
@@ -463,7 +463,7 @@ static void ruled_open(office *o)
 {
     *o = (office){ .step = pawl_step_new(NULL) };
     town_begin(&o->t, ruled(), file_store());
-    town_acts(&o->t, "deploy", PAWL_ONCE);
+    town_acts(&o->t, "deploy", PAWL_CLASS_ONCE);
     o->t.replies[0] = "true";
 }
 
@@ -564,7 +564,7 @@ PAWL_TEST(test_P11_a_distrusted_key_counts_neither_at_the_answer_nor_at_dispatch
     distrusted = "alice";                       /* after she has signed */
     CHECK_INT(give(&o, "deploy-1", by(&o, "deploy-1", BOB, "true", NULL), NULL), PAWL_HALTED);
     town_log(&o.t, "");                         /* it never left */
-    CHECK_INT(pawl_state_status(pawl_run_state(o.t.e, "deploy-1", &o.t.err)), PAWL_FAILED);
+    CHECK_INT(pawl_state_status(pawl_run_state(o.t.e, "deploy-1", &o.t.err)), PAWL_STATUS_FAILED);
     CHECK(town_stored(&o.t, "deploy-1", "\"text\":\"alice is distrusted\""));
     verified(&o);
     office_end(&o);
@@ -594,7 +594,7 @@ static pawl_machine *one_node(const char *name, pawl_node_fn *fn)
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m;
 
-    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     pawl_graph_node(g, "go", fn, NULL);
     pawl_graph_chain(g, PAWL_START, "go", PAWL_END, NULL);
     if ((m = pawl_graph_compile(g, &err)) == NULL)
@@ -612,7 +612,7 @@ PAWL_TEST(test_P11_a_distrusted_key_begins_no_child_run)
         path_new("child");
         town_begin(&o.t, one_node("parent", gate_of_child), file_store());
         CHECK_INT(pawl_engine_add(o.t.e, one_node("kid", kid), &o.t.err), PAWL_OK);
-        town_acts(&o.t, "deploy", PAWL_ONCE);
+        town_acts(&o.t, "deploy", PAWL_CLASS_ONCE);
         o.t.replies[0] = "true";
         pawl_engine_approvers(o.t.e, trusts, NULL);
         distrusted = NULL;
@@ -623,10 +623,10 @@ PAWL_TEST(test_P11_a_distrusted_key_begins_no_child_run)
         if (before == 0) {
             town_log(&o.t, "");
             town_runs(&o.t, "deploy-1");
-            CHECK_INT(pawl_state_status(pawl_run_state(o.t.e, "deploy-1", &o.t.err)), PAWL_FAILED);
+            CHECK_INT(pawl_state_status(pawl_run_state(o.t.e, "deploy-1", &o.t.err)), PAWL_STATUS_FAILED);
             CHECK(town_stored(&o.t, "deploy-1", "\"text\":\"alice is distrusted\""));
         } else {
-            CHECK_INT(pawl_state_status(pawl_run_state(o.t.e, "deploy-1", &o.t.err)), PAWL_COMPLETED);
+            CHECK_INT(pawl_state_status(pawl_run_state(o.t.e, "deploy-1", &o.t.err)), PAWL_STATUS_COMPLETED);
         }
         office_end(&o);
     }
@@ -669,11 +669,11 @@ PAWL_TEST(test_P11_an_argument_that_is_no_proof_is_an_argument)
         pawl_graph *g = pawl_graph_new("audit", 1);
         town t;
 
-        pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_ONCE });
+        pawl_graph_effect(g, "deploy", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
         pawl_graph_node(g, "go", audits, (void *)(uintptr_t)all[i]);
         pawl_graph_chain(g, PAWL_START, "go", PAWL_END, NULL);
         town_begin(&t, pawl_graph_compile(g, NULL), pawl_store_memory(NULL));
-        town_acts(&t, "deploy", PAWL_ONCE);
+        town_acts(&t, "deploy", PAWL_CLASS_ONCE);
         t.replies[0] = "true";
         CHECK_INT(town_run(&t, "audit-1", NULL), PAWL_HALTED);
         CHECK_INT(t.calls, 1);

@@ -40,7 +40,7 @@ static pawl_machine *ledger(const pawl_limits *limits)
 {
     pawl_graph *g = pawl_graph_new("ledger", 1);
 
-    pawl_graph_channel(g, "refused", PAWL_APPEND);
+    pawl_graph_channel(g, "refused", PAWL_RULE_APPEND);
     if (limits != NULL)
         pawl_graph_effect(g, "book", limits);
     pawl_graph_node(g, "all", book_all, NULL);
@@ -114,7 +114,7 @@ static void town_books(town *t, clerk *c, const pawl_limits *limits)
 
 PAWL_TEST(test_E4_rows_and_receipt_are_one)
 {
-    static const pawl_class classes[] = { PAWL_PURE, PAWL_IDEMPOTENT, PAWL_AT_LEAST_ONCE, PAWL_ONCE };
+    static const pawl_class classes[] = { PAWL_CLASS_PURE, PAWL_CLASS_IDEMPOTENT, PAWL_CLASS_AT_LEAST_ONCE, PAWL_CLASS_ONCE };
 
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         clerk c = willing;
@@ -163,7 +163,7 @@ PAWL_TEST(test_E12_what_it_may_not_and_what_is_no_reply_leave_no_row)
 
         c.extra = tries[i].extra;
         c.reply = tries[i].reply;
-        town_books(&t, &c, &(pawl_limits){ .cls = PAWL_ONCE, .attempt_timeout_ms = 30 });
+        town_books(&t, &c, &(pawl_limits){ .cls = PAWL_CLASS_ONCE, .attempt_timeout_ms = 30 });
         CHECK_INT(town_run(&t, "run", NULL), PAWL_HALTED);
         CHECK_STR(booked(), "");
         CHECK_STR(pawl_run_get(t.e, "run", "refused"), "[0,1,2,3,4,5]");
@@ -204,7 +204,7 @@ PAWL_TEST(test_E7_it_is_tried_again_from_nothing)
 
     c.flaky = 1;
     c.flakes = 2;
-    town_books(&t, &c, &(pawl_limits){ .cls = PAWL_ONCE, .retry = { .max_attempts = 3, .initial_ms = 100, .factor = 2 } });
+    town_books(&t, &c, &(pawl_limits){ .cls = PAWL_CLASS_ONCE, .retry = { .max_attempts = 3, .initial_ms = 100, .factor = 2 } });
     CHECK_INT(town_run(&t, "run", NULL), PAWL_HALTED);
     town_log(&t, "sleep 100; sleep 200; ");
     CHECK_STR(booked(), "0 1 2 3 4 5 ");
@@ -233,7 +233,7 @@ PAWL_TEST(test_E5_only_a_store_with_sql_and_only_such_a_function)
     town_begin(&t, ledger(NULL), NULL);
     CHECK_INT(pawl_engine_sql(t.e, "book", book, &c, 0, &t.err), PAWL_INVALID);
     CHECK_STR(t.err.text, "ledger: effect \"book\" wants SQL in the store's transaction, and a store of kind \"memory\" has none: open a SQLite store");
-    CHECK_INT(pawl_engine_effect(t.e, "book", book, &c, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "book", book, &c, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
     t.err = (pawl_err){ PAWL_OK, "" };
     CHECK_INT(town_run(&t, "run", NULL), PAWL_HALTED);
     CHECK(town_stored(&t, "run", "no SQL"));            /* an ordinary handler is given none */
@@ -298,7 +298,7 @@ PAWL_TEST(test_E4_what_is_not_committed_never_happened_and_is_done_again)
 
     c.flakes = 3;
     c.refuse = 1;
-    town_books(&t, &c, &(pawl_limits){ .cls = PAWL_ONCE });
+    town_books(&t, &c, &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     CHECK_INT(pawl_engine_sql(t.e, "book", book_in_vain, &c, 0, &t.err), PAWL_OK);
     for (int i = 0; i < 3; i++) {
         CHECK_INT(town_run(&t, "run", NULL), PAWL_IO);
@@ -342,7 +342,7 @@ PAWL_TEST(test_E3_a_function_that_fails_hurts_no_other_run)
     CHECK_INT(pawl_work(t.e, 0, &t.err), PAWL_OK);
     for (int i = 0; i < RUNS; i++) {
         snprintf(id, sizeof id, "run-%d", i);
-        CHECK_INT(pawl_state_status(pawl_run_state(t.e, id, NULL)), PAWL_COMPLETED);
+        CHECK_INT(pawl_state_status(pawl_run_state(t.e, id, NULL)), PAWL_STATUS_COMPLETED);
         CHECK_STR(pawl_run_get(t.e, id, "refused"), i == 3 || i == 5 ? "[0,1,2,3,4,5]" : "");
         town_verify(&t, id);
     }
@@ -357,7 +357,7 @@ static void drive_in_child(void)
 {
     clerk c = willing;
     pawl_err err = { PAWL_OK, "" };
-    pawl_engine *e = pawl_engine_new(ledger(&(pawl_limits){ .cls = PAWL_ONCE }), pawl_store_sqlite(path, NULL, &err), &err);
+    pawl_engine *e = pawl_engine_new(ledger(&(pawl_limits){ .cls = PAWL_CLASS_ONCE }), pawl_store_sqlite(path, NULL, &err), &err);
     pawl_code rc;
 
     pawl_engine_sql(e, "book", book, &c, 0, &err);

@@ -29,13 +29,13 @@ PAWL_TEST(test_E4_a_run_goes_on_in_the_next_process)
 
     path_new("engine");
     town_begin(&t, town_essay(NULL), open_store());
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "\"first\"";
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":1}"), PAWL_INTERRUPTED);
     CHECK_INT(t.calls, 1);
     town_end(&t);
     town_begin(&t, town_essay(NULL), open_store());
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "essay-1", NULL), PAWL_INTERRUPTED);
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":1}"), PAWL_INTERRUPTED);
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":2}"), PAWL_CONFLICT);
@@ -70,8 +70,8 @@ static pawl_machine *steps_machine(void)
 {
     pawl_graph *g = pawl_graph_new("steps", 1);
 
-    pawl_graph_channel(g, "unknown", PAWL_APPEND);
-    pawl_graph_effect(g, "once", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_channel(g, "unknown", PAWL_RULE_APPEND);
+    pawl_graph_effect(g, "once", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     pawl_graph_node(g, "all", step_node, NULL);
     pawl_graph_chain(g, PAWL_START, "all", PAWL_END, NULL);
     return pawl_graph_compile(g, NULL);
@@ -108,8 +108,8 @@ static void drive_in_child(void)
     pawl_engine *e = pawl_engine_new(steps_machine(), pawl_store_sqlite(path, NULL, &err), &err);
     pawl_code rc;
 
-    pawl_engine_effect(e, "once", write_line, "once", PAWL_ONCE, &err);
-    pawl_engine_effect(e, "again", write_line, "again", PAWL_AT_LEAST_ONCE, &err);
+    pawl_engine_effect(e, "once", write_line, "once", PAWL_CLASS_ONCE, &err);
+    pawl_engine_effect(e, "again", write_line, "again", PAWL_CLASS_AT_LEAST_ONCE, &err);
     if ((rc = run_and_settle(e, &err)) != PAWL_HALTED)
         fprintf(stderr, "%s: %s\n", pawl_code_name(rc), err.text);
     _exit(rc == PAWL_HALTED ? 0 : 1);
@@ -209,14 +209,14 @@ PAWL_TEST(test_S2_who_died_holds_nothing_though_nobody_buried_it)
     path_new("engine");
     if ((child = fork()) == 0) {
         e = pawl_engine_new(steps_machine(), pawl_store_sqlite(path, NULL, &err), &err);
-        pawl_engine_effect(e, "once", dies, NULL, PAWL_ONCE, &err);
+        pawl_engine_effect(e, "once", dies, NULL, PAWL_CLASS_ONCE, &err);
         _exit(pawl_run(e, "run", NULL, &err) == PAWL_HALTED ? 0 : 1);
     }
     CHECK_INT(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
     CHECK_INT(info.si_status, 9);
     e = pawl_engine_new(steps_machine(), open_store(), &err);
-    CHECK_INT(pawl_engine_effect(e, "once", write_line, "once", PAWL_ONCE, &err), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "again", write_line, "again", PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "once", write_line, "once", PAWL_CLASS_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "again", write_line, "again", PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     CHECK_INT(run_and_settle(e, &err), PAWL_HALTED);
     CHECK_STR(pawl_run_get(e, "run", "unknown"), "[0]");
     pawl_engine_free(e);
@@ -240,7 +240,7 @@ PAWL_TEST(test_S2_what_a_dead_process_held_is_worked_on_at_once)
     if ((child = fork()) == 0) {
         e = pawl_engine_new(steps_machine(), pawl_store_sqlite(path, NULL, &err), &err);
         pawl_engine_lease(e, NULL, 3600000);
-        pawl_engine_effect(e, "once", dies, NULL, PAWL_ONCE, &err);
+        pawl_engine_effect(e, "once", dies, NULL, PAWL_CLASS_ONCE, &err);
         for (int i = 0; i < 64; i++) {
             snprintf(id, sizeof id, "run-%d", i);
             if (pawl_begin(e, id, NULL, &err) != PAWL_OK)
@@ -251,15 +251,15 @@ PAWL_TEST(test_S2_what_a_dead_process_held_is_worked_on_at_once)
     CHECK_INT(waitpid(child, &status, 0), child);
     CHECK_INT(WEXITSTATUS(status), 9);
     e = pawl_engine_new(steps_machine(), open_store(), &err);
-    CHECK_INT(pawl_engine_effect(e, "once", write_line, "once", PAWL_ONCE, &err), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(e, "again", write_line, "again", PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "once", write_line, "once", PAWL_CLASS_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "again", write_line, "again", PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
     for (int i = 0; i < 64; i++) {
         pawl_status s;
 
         snprintf(id, sizeof id, "run-%d", i);
         s = pawl_state_status(pawl_run_state(e, id, &err));
-        CHECK(s == PAWL_COMPLETED || s == PAWL_INPUT_REQUIRED);     /* the one that it died of is asked about */
+        CHECK(s == PAWL_STATUS_COMPLETED || s == PAWL_STATUS_INPUT_REQUIRED);     /* the one that it died of is asked about */
     }
     pawl_engine_free(e);
     path_gone();
@@ -289,7 +289,7 @@ PAWL_TEST(test_E16_S2_who_does_not_hold_a_run_delivers)
 
     path_new("engine");
     town_begin(&t, town_essay(NULL), open_store());
-    CHECK_INT(pawl_engine_effect(t.e, "llm", told_meanwhile, &calls, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", told_meanwhile, &calls, PAWL_CLASS_AT_LEAST_ONCE, &t.err), PAWL_OK);
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":\"now\"}"), PAWL_INTERRUPTED);
     CHECK_INT(calls, 1);
     CHECK(town_stored(&t, "essay-1", "[\"update\",{\"request\":\"later\"},{}]"));    /* kept while the superstep is open */
@@ -314,7 +314,7 @@ static pawl_machine *asks_beside(void)
 {
     pawl_graph *g = pawl_graph_new("asks", 1);
 
-    pawl_graph_channel(g, "color", PAWL_LAST);
+    pawl_graph_channel(g, "color", PAWL_RULE_LAST);
     pawl_graph_node(g, "question", question, NULL);
     pawl_graph_work(g, "work", "work");
     pawl_graph_chain(g, PAWL_START, "question", PAWL_END, NULL);
@@ -355,7 +355,7 @@ PAWL_TEST(test_E16_W3_an_answer_that_is_left_names_its_wait_like_any_other)
 
         path_new("engine");
         e = pawl_engine_new(asks_beside(), open_store(), &err);
-        CHECK_INT(pawl_engine_effect(e, "work", answered_meanwhile, names[i], PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+        CHECK_INT(pawl_engine_effect(e, "work", answered_meanwhile, names[i], PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
         CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
         CHECK_STR(pawl_run_get(e, "r", "color"), "red");
         pawl_engine_free(e);
@@ -373,7 +373,7 @@ PAWL_TEST(test_E3_many_runs_are_driven_at_once)
 
     path_new("engine");
     town_begin(&t, town_essay(NULL), open_store());
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "\"text\"";
     for (int i = 0; i < RUNS; i++) {
         snprintf(id, sizeof id, "run-%d", i);

@@ -47,7 +47,7 @@ static pawl_machine *nodes(const char *const *names, size_t n, const pawl_limits
 
     if (limits != NULL)
         pawl_graph_effect(g, "job", limits);
-    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
     for (size_t i = 0; i < n; i++) {
         pawl_graph_work(g, names[i], "job");
         pawl_graph_chain(g, PAWL_START, names[i], PAWL_END, NULL);
@@ -130,7 +130,7 @@ PAWL_TEST(test_E8_a_deadline_is_by_the_systems_clock_whatever_the_engines_is)
 
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         int64_t now = 1000, left = 0;
-        pawl_engine *e = engine_of(nodes(three, 1, &limits[i]), pawl_store_memory(NULL), 0, tells_deadline, &left, PAWL_AT_LEAST_ONCE);
+        pawl_engine *e = engine_of(nodes(three, 1, &limits[i]), pawl_store_memory(NULL), 0, tells_deadline, &left, PAWL_CLASS_AT_LEAST_ONCE);
 
         clock_give(e, &now);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
@@ -165,11 +165,11 @@ PAWL_TEST(test_E14_a_cancel_is_heard_though_the_given_clock_is_far_ahead)
 
         path_new("stop");
         off_begun = 0;
-        e = engine_of(nodes(three, 2, NULL), open_store(), 2, called_off, &heard, PAWL_AT_LEAST_ONCE);
+        e = engine_of(nodes(three, 2, NULL), open_store(), 2, called_off, &heard, PAWL_CLASS_AT_LEAST_ONCE);
         clock_give(e, &now);
         CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
         CHECK_INT(heard, 2);
-        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_CANCELED);
         pawl_engine_free(e);
         path_new("stop");
     }
@@ -193,7 +193,7 @@ PAWL_TEST(test_E8_what_waits_for_a_thread_is_not_over_its_limit)
 {
     static const char *const ten[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j" };
     const pawl_limits limits = { .attempt_timeout_ms = 2400, .heartbeat_ms = 2400 };
-    pawl_engine *e = engine_of(nodes(ten, 10, &limits), pawl_store_memory(NULL), 1, takes_a_part, NULL, PAWL_AT_LEAST_ONCE);
+    pawl_engine *e = engine_of(nodes(ten, 10, &limits), pawl_store_memory(NULL), 1, takes_a_part, NULL, PAWL_CLASS_AT_LEAST_ONCE);
 
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
     CHECK_STR(pawl_run_reason(e, "r"), "");
@@ -213,7 +213,7 @@ PAWL_TEST(test_E10_E14_a_cancel_reaches_a_lone_command_on_the_thread_that_drives
             pawl_engine *e;
 
             path_new("stop");
-            e = engine_of(nodes(three, 1, NULL), open_store(), threads, called_off, &heard, PAWL_AT_LEAST_ONCE);
+            e = engine_of(nodes(three, 1, NULL), open_store(), threads, called_off, &heard, PAWL_CLASS_AT_LEAST_ONCE);
             if (work) {
                 CHECK_INT(pawl_begin(e, "r", NULL, &err), PAWL_OK);
                 CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
@@ -221,7 +221,7 @@ PAWL_TEST(test_E10_E14_a_cancel_reaches_a_lone_command_on_the_thread_that_drives
                 CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
             }
             CHECK_INT(heard, 1);
-            CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+            CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_CANCELED);
             CHECK(journal_has(e, "[\"cancel\",{\"by\":\"ada\"}]") && journal_has(e, "\"canceled\",{\"code\":\"canceled\",\"text\":\"stopped\"}"));
             pawl_engine_free(e);
             path_new("stop");
@@ -237,7 +237,7 @@ static pawl_code without_a_beat(const pawl_job *job, pawl_reply *reply, void *ar
 PAWL_TEST(test_E8_a_heartbeat_is_missed_on_the_thread_that_drives_too)
 {
     const pawl_limits limits = { .heartbeat_ms = 60 };
-    pawl_engine *e = engine_of(nodes(three, 1, &limits), pawl_store_memory(NULL), 0, without_a_beat, NULL, PAWL_AT_LEAST_ONCE);
+    pawl_engine *e = engine_of(nodes(three, 1, &limits), pawl_store_memory(NULL), 0, without_a_beat, NULL, PAWL_CLASS_AT_LEAST_ONCE);
 
     CHECK_INT(pawl_run(e, "r", NULL, NULL), PAWL_HALTED);
     CHECK(journal_has(e, "\"timeout\",{\"code\":\"timeout\",\"text\":\"job: it took longer than its heartbeat_ms allows\"}"));
@@ -324,7 +324,7 @@ static void given_up(pawl_class cls, unsigned threads, int cancels, int64_t grac
     CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
     pawl_engine_watch(e, NULL, NULL);
     CHECK_INT(d.back, 0);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_CANCELED);
     CHECK(has_receipt(e, "one", outcome) && has_receipt(e, "two", cancels > 1 ? outcome : "canceled"));
     CHECK_INT(pawl_run(e, "other", NULL, &err), PAWL_HALTED);       /* though all threads may be held by the deaf */
     CHECK_STR(pawl_run_get(e, "other", "done"), "3");
@@ -339,7 +339,7 @@ static void given_up(pawl_class cls, unsigned threads, int cancels, int64_t grac
     }
     CHECK(pawl_engine_late(e) >= 1);
     CHECK_INT(d.back, 1);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_CANCELED);
     verified(e, nodes(three, 3, &limits));
     pawl_engine_free(e);
     path_gone();
@@ -347,16 +347,16 @@ static void given_up(pawl_class cls, unsigned threads, int cancels, int64_t grac
 
 PAWL_TEST(test_E10_what_does_not_stop_within_its_grace_ends_without_a_reply)
 {
-    given_up(PAWL_AT_LEAST_ONCE, 3, 1, 60, "unknown");
-    given_up(PAWL_ONCE, 3, 1, 60, "unknown");
-    given_up(PAWL_COMPENSABLE, 3, 1, 60, "unknown");
-    given_up(PAWL_IDEMPOTENT, 1, 1, 60, "unknown");
-    given_up(PAWL_PURE, 2, 1, 60, "canceled");
+    given_up(PAWL_CLASS_AT_LEAST_ONCE, 3, 1, 60, "unknown");
+    given_up(PAWL_CLASS_ONCE, 3, 1, 60, "unknown");
+    given_up(PAWL_CLASS_COMPENSABLE, 3, 1, 60, "unknown");
+    given_up(PAWL_CLASS_IDEMPOTENT, 1, 1, 60, "unknown");
+    given_up(PAWL_CLASS_PURE, 2, 1, 60, "canceled");
 }
 
 PAWL_TEST(test_E10_who_cancels_again_waits_for_nobody_and_every_receipt_is_journaled)
 {
-    given_up(PAWL_AT_LEAST_ONCE, 3, 2, INT64_MAX, "unknown");
+    given_up(PAWL_CLASS_AT_LEAST_ONCE, 3, 2, INT64_MAX, "unknown");
 }
 
 /* The first attempt of "one" hears nothing until it is let; whatever comes after it is quick, but on a slow machine it may be over its
@@ -377,7 +377,7 @@ static pawl_code deaf_at_first(const pawl_job *job, pawl_reply *reply, void *arg
 PAWL_TEST(test_E8_E12_what_does_not_stop_at_its_limit_is_not_waited_for_either)
 {
     static const struct { pawl_class cls; uint32_t attempts; const char *done, *outcome; } all[] = {
-        { PAWL_AT_LEAST_ONCE, 1000, "2", NULL }, { PAWL_AT_LEAST_ONCE, 1, "", "timeout" }, { PAWL_ONCE, 2, "", "unknown" },
+        { PAWL_CLASS_AT_LEAST_ONCE, 1000, "2", NULL }, { PAWL_CLASS_AT_LEAST_ONCE, 1, "", "timeout" }, { PAWL_CLASS_ONCE, 2, "", "unknown" },
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -388,7 +388,7 @@ PAWL_TEST(test_E8_E12_what_does_not_stop_at_its_limit_is_not_waited_for_either)
 
         pawl_engine_grace(e, 60);
         rc = pawl_run(e, "r", NULL, NULL);
-        CHECK(rc == PAWL_HALTED || (all[i].cls == PAWL_ONCE && rc == PAWL_INTERRUPTED));       /* then somebody is asked what came of it */
+        CHECK(rc == PAWL_HALTED || (all[i].cls == PAWL_CLASS_ONCE && rc == PAWL_INTERRUPTED));       /* then somebody is asked what came of it */
         CHECK_INT(d.back, 0);
         CHECK_STR(pawl_run_get(e, "r", "done"), all[i].done);
         if (all[i].outcome != NULL)
@@ -453,7 +453,7 @@ PAWL_TEST(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_ha
         pawl_engine *e;
 
         path_new("stop");
-        e = engine_of(nodes(three, (size_t)t.out, NULL), open_store(), 2, robbed, &t, PAWL_AT_LEAST_ONCE);
+        e = engine_of(nodes(three, (size_t)t.out, NULL), open_store(), 2, robbed, &t, PAWL_CLASS_AT_LEAST_ONCE);
         pawl_engine_lease(e, NULL, 600);
         if (i % 2 == 1) {
             CHECK_INT(pawl_begin(e, "r", NULL, &err), PAWL_OK);
@@ -466,7 +466,7 @@ PAWL_TEST(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_ha
         CHECK_INT(t.heard, t.out);
         thief_lets_go(&t);
         CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);
-        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_COMPLETED);
+        CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_COMPLETED);
         CHECK_INT(t.calls, 2 * t.out);
         CHECK(!journal_has(e, "canceled"));     /* nobody called it off */
         pawl_engine_free(e);
@@ -477,13 +477,13 @@ PAWL_TEST(test_S2_who_lost_a_run_stops_what_is_out_and_it_is_performed_by_who_ha
 /* What was begun may have happened: it is not begun again, and not called off either. */
 PAWL_TEST(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown)
 {
-    const pawl_limits once = { .cls = PAWL_ONCE };
+    const pawl_limits once = { .cls = PAWL_CLASS_ONCE };
     pawl_err err = { PAWL_OK, "" };
     theft t = { .out = 2 };
     pawl_engine *e;
 
     path_new("stop");
-    e = engine_of(nodes(three, 2, &once), open_store(), 2, robbed, &t, PAWL_ONCE);
+    e = engine_of(nodes(three, 2, &once), open_store(), 2, robbed, &t, PAWL_CLASS_ONCE);
     pawl_engine_lease(e, NULL, 600);
     CHECK(gone_to_the_thief(pawl_run(e, "r", NULL, &err)));
     while (t.back < 2)
@@ -491,7 +491,7 @@ PAWL_TEST(test_S2_E5_what_is_once_and_was_stopped_so_is_unknown)
     CHECK_INT(t.heard, 2);
     thief_lets_go(&t);
     CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_INTERRUPTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_INPUT_REQUIRED);
+    CHECK_INT(pawl_state_status(pawl_run_state(e, "r", NULL)), PAWL_STATUS_INPUT_REQUIRED);
     CHECK_INT(t.calls, 2);
     CHECK(journal_has(e, "\"unknown\"") && !journal_has(e, "canceled"));
     pawl_engine_free(e);

@@ -61,17 +61,17 @@ PAWL_TEST(test_S6_the_store_is_told_again_what_it_may_not_have_heard)
     town t;
 
     town_begin(&t, fork_and_join(), s);
-    town_acts(&t, "act", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "act", PAWL_CLASS_AT_LEAST_ONCE);
     verbs_take(s);
     verbs.append = append_unsure;
     appends_until_unsure = 1;           /* its start came with its base */
     CHECK_INT(town_run(&t, "r", NULL), PAWL_IO);
     CHECK_INT(plain->head(s, "r", &head, NULL), PAWL_OK);
-    CHECK_INT(head.status, PAWL_INPUT_REQUIRED);
+    CHECK_INT(head.status, PAWL_STATUS_INPUT_REQUIRED);
     t.err = (pawl_err){ PAWL_OK, "" };
     CHECK_INT(pawl_answer(t.e, "r", NULL, "true", &t.err), PAWL_PENDING);   /* nobody performs "later" */
     CHECK_INT(plain->head(s, "r", &head, NULL), PAWL_OK);
-    CHECK_INT(head.status, PAWL_WORKING);
+    CHECK_INT(head.status, PAWL_STATUS_WORKING);
     CHECK_INT(t.calls, 1);
     town_end(&t);
 }
@@ -97,7 +97,7 @@ static pawl_code two_calls(pawl_step *s, const pawl_value *input, void *arg)
 
 PAWL_TEST(test_E4_a_receipt_from_elsewhere_ends_what_was_to_be_tried_again)
 {
-    const pawl_limits limits = { .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 5, .initial_ms = 1000 } };
+    const pawl_limits limits = { .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 5, .initial_ms = 1000 } };
     pawl_machine *m = town_lines(two_calls, NULL);
     pawl_delivery d = { .id = "mail-1", .kind = PAWL_DELIVER_RECEIPT, .name = id, .value = { "1", 1 } };
     pawl_store *s = pawl_store_memory(NULL);
@@ -107,7 +107,7 @@ PAWL_TEST(test_E4_a_receipt_from_elsewhere_ends_what_was_to_be_tried_again)
 
     CHECK_INT(pawl_flow_effect(m, "act", &limits, &err), PAWL_OK);
     town_begin(&t, m, s);
-    CHECK_INT(pawl_engine_effect(t.e, "act", fail_once, &calls, PAWL_IDEMPOTENT, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "act", fail_once, &calls, PAWL_CLASS_IDEMPOTENT, &err), PAWL_OK);
     CHECK_INT(pawl_begin(t.e, "r", NULL, &err), PAWL_OK);
     CHECK_INT(pawl_work(t.e, 0, &err), PAWL_OK);
     CHECK_INT(calls, 1);
@@ -140,7 +140,7 @@ static pawl_code one_call(pawl_step *s, const pawl_value *input, void *arg)
 /* What came of a command is in doubt: the receipt comes after all, and behind it somebody's answer. */
 PAWL_TEST(test_W3_an_answer_that_came_too_late_is_no_fault_of_the_run)
 {
-    const pawl_limits limits = { .cls = PAWL_ONCE };
+    const pawl_limits limits = { .cls = PAWL_CLASS_ONCE };
     pawl_machine *m = town_lines(one_call, NULL);
     pawl_delivery mail = { .id = "mail", .kind = PAWL_DELIVER_RECEIPT, .name = id, .value = { "1", 1 } };
     pawl_delivery answer = { .id = "answer", .kind = PAWL_DELIVER_ANSWER, .name = id, .value = { "{\"done\":2}", 10 } };
@@ -151,14 +151,14 @@ PAWL_TEST(test_W3_an_answer_that_came_too_late_is_no_fault_of_the_run)
 
     CHECK_INT(pawl_flow_effect(m, "act", &limits, &err), PAWL_OK);
     town_begin(&t, m, s);
-    CHECK_INT(pawl_engine_effect(t.e, "act", lose, NULL, PAWL_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "act", lose, NULL, PAWL_CLASS_ONCE, &err), PAWL_OK);
     CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
     CHECK_INT(s->verbs->deliver(s, "r", &mail, &err), PAWL_OK);
     CHECK_INT(s->verbs->deliver(s, "r", &answer, &err), PAWL_OK);
     CHECK_INT(pawl_work(t.e, 0, &err), PAWL_OK);
     CHECK_INT(s->verbs->head(s, "r", &head, &err), PAWL_OK);
     CHECK_STR(head.parked, NULL);
-    CHECK_INT(head.status, PAWL_COMPLETED);
+    CHECK_INT(head.status, PAWL_STATUS_COMPLETED);
     CHECK_STR(pawl_run_get(t.e, "r", "out"), "1");
     town_end(&t);
 }

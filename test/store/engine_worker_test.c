@@ -28,7 +28,7 @@ static pawl_machine *one_job(const char *name, pawl_class cls)
     pawl_graph *g = pawl_graph_new(name, 1);
 
     pawl_graph_effect(g, "job", &limits);
-    pawl_graph_channel(g, "done", PAWL_SUM);
+    pawl_graph_channel(g, "done", PAWL_RULE_SUM);
     pawl_graph_work(g, "call", "job");
     pawl_graph_chain(g, PAWL_START, "call", PAWL_END, NULL);
     return pawl_graph_compile(g, NULL);
@@ -90,7 +90,7 @@ PAWL_TEST(test_S4_E13_a_worker_goes_on_with_what_it_holds_after_an_error_of_its_
         for (unsigned threads = 0; threads <= 2; threads += 2) {
             atomic_int done = 0;
             pawl_err err = { PAWL_OK, "" };
-            pawl_engine *e = engine_of("one", PAWL_ONCE, pawl_store_memory(NULL), threads, &done);
+            pawl_engine *e = engine_of("one", PAWL_CLASS_ONCE, pawl_store_memory(NULL), threads, &done);
 
             CHECK_INT(pawl_begin(e, "r", NULL, &err), PAWL_OK);
             patch(e);
@@ -100,7 +100,7 @@ PAWL_TEST(test_S4_E13_a_worker_goes_on_with_what_it_holds_after_an_error_of_its_
             err = (pawl_err){ PAWL_OK, "" };
             CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
             CHECK_INT(done, 1);
-            CHECK_INT(head_of(e, "r").status, PAWL_COMPLETED);
+            CHECK_INT(head_of(e, "r").status, PAWL_STATUS_COMPLETED);
             CHECK(head_of(e, "r").owner == NULL);
             pawl_engine_store(e)->verbs = whole;
             pawl_engine_free(e);
@@ -121,8 +121,8 @@ PAWL_TEST(test_F5_a_worker_claims_no_run_of_a_machine_that_it_has_not)
 {
     atomic_int done = 0;
     pawl_err err = { PAWL_OK, "" };
-    pawl_engine *e = engine_of("one", PAWL_AT_LEAST_ONCE, pawl_store_memory(NULL), 0, &done);
-    pawl_machine *other = one_job("other", PAWL_AT_LEAST_ONCE);
+    pawl_engine *e = engine_of("one", PAWL_CLASS_AT_LEAST_ONCE, pawl_store_memory(NULL), 0, &done);
+    pawl_machine *other = one_job("other", PAWL_CLASS_AT_LEAST_ONCE);
     pawl_state *st = NULL;
 
     CHECK_INT(pawl_state_new(other, &(pawl_run_info){ .id = "far", .life = 7, .seed = 7, .created_ms = 1 }, 0, NULL, &st, &err), PAWL_OK);
@@ -137,7 +137,7 @@ PAWL_TEST(test_F5_a_worker_claims_no_run_of_a_machine_that_it_has_not)
     CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
     CHECK_INT(calls, 1);
     CHECK_INT(done, 1);
-    CHECK_INT(head_of(e, "far").status, PAWL_COMPLETED);
+    CHECK_INT(head_of(e, "far").status, PAWL_STATUS_COMPLETED);
     pawl_engine_store(e)->verbs = whole;
     pawl_engine_free(e);
     pawl_state_free(st);
@@ -153,7 +153,7 @@ PAWL_TEST(test_F4_E14_work_that_waits_for_a_place_is_done_before_the_call_ends)
 {
     atomic_int done = 0;
     pawl_err err = { PAWL_OK, "" };
-    pawl_engine *e = engine_of("one", PAWL_AT_LEAST_ONCE, pawl_store_memory(NULL), 2, &done);
+    pawl_engine *e = engine_of("one", PAWL_CLASS_AT_LEAST_ONCE, pawl_store_memory(NULL), 2, &done);
     int64_t now = pawl_engine_store(e)->verbs->now(pawl_engine_store(e));
     char id[32];
 
@@ -191,7 +191,7 @@ PAWL_TEST(test_S2_E5_a_worker_that_wakes_after_its_lease_begins_nothing)
     for (unsigned threads = 0; threads <= 2; threads += 2) {
         atomic_int done = 0;
         pawl_err err = { PAWL_OK, "" };
-        pawl_engine *e = engine_of("one", PAWL_ONCE, pawl_store_memory(NULL), threads, &done);
+        pawl_engine *e = engine_of("one", PAWL_CLASS_ONCE, pawl_store_memory(NULL), threads, &done);
 
         pawl_engine_lease(e, NULL, TTL_MS);
         CHECK_INT(pawl_begin(e, "r", NULL, &err), PAWL_OK);

@@ -248,10 +248,10 @@ static void waits_of_a_fork(void)
     pawl_graph *g = script_graph("once", 1, NULL, (const part[]){ { "a", NULL, "call post {} | ask \"then?\"" }, { 0 } });
     town t;
 
-    pawl_graph_effect(g, "post", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_effect(g, "post", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     m = script_compile(g);
     town_begin(&t, m, s);
-    town_acts(&t, "post", PAWL_ONCE);
+    town_acts(&t, "post", PAWL_CLASS_ONCE);
     CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
     CHECK_INT(pawl_run_fork(t.e, "r", 1, "f", &err), PAWL_OK);
     CHECK_INT(waits_in(s, "f"), 1);
@@ -396,7 +396,7 @@ PAWL_TEST(test_F5_a_deployment_is_tried_against_the_runs_that_are_there) { on_bo
 /* What was adopted once is asked for what came after it; and what cannot be adopted says so. */
 static void against_after_an_adoption(void)
 {
-    static const pawl_channel rules[] = { { .name = "log", .rule = PAWL_APPEND }, { .name = "n", .rule = PAWL_MAX }, { 0 } };
+    static const pawl_channel rules[] = { { .name = "log", .rule = PAWL_RULE_APPEND }, { .name = "n", .rule = PAWL_RULE_MAX }, { 0 } };
     pawl_store *s = shelf_store();
     pawl_machine *other = shelf_machine(1, NULL), *never;
     const part one[] = { { "draft", NULL, "n=1" }, { 0 } };
@@ -406,7 +406,7 @@ static void against_after_an_adoption(void)
     town t;
 
     town_begin(&t, shelf_machine(7, "call post {\"to\":\"none\"} -> log | n=5"), s);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "\"said\"";
     CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
     town_end(&t);

@@ -157,7 +157,7 @@ PAWL_TEST(test_a_store_of_0_1_is_opened_and_its_journals_are_those_that_are_writ
         CHECK_INT(claim_one(s, "run-1", "test", 1000, &head, &err), PAWL_OK);
         CHECK_INT(head.status, pawl_state_status(w.st));
         CHECK_INT(head.seq, pawl_state_seq(w.st));
-        CHECK(head.work == (head.status == PAWL_WORKING)); /* 0.1 did not say; whoever looks puts it right */
+        CHECK(head.work == (head.status == PAWL_STATUS_WORKING)); /* 0.1 did not say; whoever looks puts it right */
         marks_are_kept(s, path, i, head.fence);
         CHECK_INT(s->verbs->check(s, &err), PAWL_OK);
         free((char *)journal.data);

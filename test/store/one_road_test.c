@@ -57,7 +57,7 @@ static pawl_engine *engine_again(void)
     pawl_store *s;
     pawl_engine *e;
 
-    pawl_graph_channel(g, "answer", PAWL_LAST);
+    pawl_graph_channel(g, "answer", PAWL_RULE_LAST);
     pawl_graph_node(g, "gate", gate, NULL);
     pawl_graph_chain(g, PAWL_START, "gate", PAWL_END, NULL);
     s = pawl_store_sqlite(path, &(pawl_sqlite){ .normal = true }, &err);
@@ -293,11 +293,11 @@ static int writes_of(pawl_class cls)
  * receipt of class once is stored before anything else is done. */
 PAWL_TEST(test_E2_an_approved_command_takes_two_transactions)
 {
-    CHECK_INT(writes_of(PAWL_PURE), 2);
-    CHECK_INT(writes_of(PAWL_IDEMPOTENT), 2);
-    CHECK_INT(writes_of(PAWL_AT_LEAST_ONCE), 2);
-    CHECK_INT(writes_of(PAWL_COMPENSABLE), 3);
-    CHECK_INT(writes_of(PAWL_ONCE), 4);
+    CHECK_INT(writes_of(PAWL_CLASS_PURE), 2);
+    CHECK_INT(writes_of(PAWL_CLASS_IDEMPOTENT), 2);
+    CHECK_INT(writes_of(PAWL_CLASS_AT_LEAST_ONCE), 2);
+    CHECK_INT(writes_of(PAWL_CLASS_COMPENSABLE), 3);
+    CHECK_INT(writes_of(PAWL_CLASS_ONCE), 4);
 }
 
 int main(int argc, char **argv)

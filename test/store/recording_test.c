@@ -24,7 +24,7 @@ static pawl_code speak(pawl_step *s, void *arg)
 
 static pawl_machine *speaker(void)
 {
-    static const pawl_channel messages = { .name = "messages", .rule = PAWL_APPEND, .first = "[{\"content\":\"begin\",\"role\":\"user\"}]" };
+    static const pawl_channel messages = { .name = "messages", .rule = PAWL_RULE_APPEND, .first = "[{\"content\":\"begin\",\"role\":\"user\"}]" };
     static const pawl_channel round = { .name = "round", .first = "0" };
     pawl_graph *g = pawl_graph_new("speaker", 1);
 
@@ -80,8 +80,8 @@ static void recorded(size_t blob_limit)
     town_begin(&t, speaker(), s);
     if (blob_limit > 0)
         pawl_engine_blobs(t.e, blob_limit);
-    CHECK_INT(pawl_engine_effect(t.e, "llm", pawl_effect_record, r, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
-    town_acts(&t, "work", PAWL_AT_LEAST_ONCE);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", pawl_effect_record, r, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
+    town_acts(&t, "work", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "1";
     CHECK_INT(town_run(&t, "r", NULL), PAWL_HALTED);
     pawl_llm_record_close(r);

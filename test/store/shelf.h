@@ -63,7 +63,7 @@ static inline void on_both(void (*story)(void))
 /* draft by "llm", a question, two workers side by side, then one command of class once. */
 static inline pawl_machine *shelf_machine(uint32_t version, const char *publish)
 {
-    static const pawl_channel channels[] = { { .name = "log", .rule = PAWL_APPEND }, { .name = "n", .rule = PAWL_SUM }, { .name = "verdict" },
+    static const pawl_channel channels[] = { { .name = "log", .rule = PAWL_RULE_APPEND }, { .name = "n", .rule = PAWL_RULE_SUM }, { .name = "verdict" },
                                              { .name = "request" }, { 0 } };
     const part parts[] = {
         { "draft", NULL, "call llm {\"about\":\"sky\"} -> log | n=1 | emit progress \"drafted\"" },
@@ -75,15 +75,15 @@ static inline pawl_machine *shelf_machine(uint32_t version, const char *publish)
     };
     pawl_graph *g = script_graph("shelf", version, channels, parts);
 
-    pawl_graph_effect(g, "post", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_effect(g, "post", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     return script_compile(g);
 }
 
 static inline void shelf_town(town *t, pawl_store *s)
 {
     town_begin(t, shelf_machine(1, NULL), s);
-    town_acts(t, "llm", PAWL_AT_LEAST_ONCE);
-    town_acts(t, "post", PAWL_ONCE);
+    town_acts(t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
+    town_acts(t, "post", PAWL_CLASS_ONCE);
     t->replies[0] = "\"said\"";
 }
 

@@ -216,7 +216,7 @@ static bool run_played(three_fault kind, uint64_t n)
 
     three_clear(&shelf);
     e = pawl_engine_new(counting(), shelf_open(), &err);
-    CHECK_INT(pawl_engine_effect(e, "count", count_it, counts, PAWL_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "count", count_it, counts, PAWL_CLASS_ONCE, &err), PAWL_OK);
     shelf.fault = kind;
     shelf.left = n;
     for (int tries = 0; (rc = pawl_run(e, "r", NULL, &err)) != PAWL_HALTED; tries++) {

@@ -174,7 +174,7 @@ PAWL_TEST(test_K5_K8_a_run_under_a_codec_is_the_same_run)
         town t;
 
         town_begin(&t, town_essay(NULL), coding ? coded(keys, 2) : file_opened(plain));
-        town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+        town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
         t.replies[0] = "\"" PLANTED "\"";
         CHECK_INT(town_run(&t, "run", "{\"request\":1}"), PAWL_INTERRUPTED);
         CHECK_INT(pawl_answer(t.e, "run", "publish", "true", &t.err), PAWL_HALTED);

@@ -225,7 +225,7 @@ static bool run_played(fault_kind kind, uint64_t n)
 
     folder_empty();
     e = pawl_engine_new(counting(), pawl_store_sqlite(in_folder("a.pawl"), &(pawl_sqlite){ .normal = kind != FAULT_SYNC }, NULL), &err);
-    CHECK_INT(pawl_engine_effect(e, "count", count_it, counts, PAWL_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "count", count_it, counts, PAWL_CLASS_ONCE, &err), PAWL_OK);
     fault_set(kind, n);
     for (int tries = 0; (rc = pawl_run(e, "r", NULL, &err)) != PAWL_HALTED; tries++) {
         if (rc != due || err.code != due || !fault.struck || tries > 3)

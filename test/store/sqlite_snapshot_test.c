@@ -54,8 +54,8 @@ static pawl_machine *notes(void)
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m;
 
-    pawl_graph_channel(g, "notes", PAWL_APPEND);
-    pawl_graph_channel_with(g, &(pawl_channel){ .name = "n", .rule = PAWL_SUM, .first = "0" });
+    pawl_graph_channel(g, "notes", PAWL_RULE_APPEND);
+    pawl_graph_channel_with(g, &(pawl_channel){ .name = "n", .rule = PAWL_RULE_SUM, .first = "0" });
     pawl_graph_node(g, "note", make_note, NULL);
     pawl_graph_node(g, "gate", gate, NULL);
     pawl_graph_chain(g, PAWL_START, "note", NULL);

@@ -41,7 +41,7 @@ static void talk_begin(town *t, talk *k, const pawl_limits *limits)
     buf_init(&k->late_b, NULL);
     town_begin(t, town_essay(limits), NULL);
     k->e = t->e;
-    CHECK_INT(pawl_engine_effect(t->e, "llm", talks, k, PAWL_AT_LEAST_ONCE, &t->err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t->e, "llm", talks, k, PAWL_CLASS_AT_LEAST_ONCE, &t->err), PAWL_OK);
     CHECK_INT(pawl_begin(t->e, "r", "{\"request\":1}", &t->err), PAWL_OK);
 }
 
@@ -143,7 +143,7 @@ PAWL_TEST(test_G11_many_runs_share_what_is_kept_and_each_reader_gets_its_own)
     buf_init(&all, NULL);
     for (size_t ring = 1; ring < 200; ring += 33) {
         town_begin(&t, town_essay(NULL), NULL);
-        CHECK_INT(pawl_engine_effect(t.e, "llm", says_on, &k, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
+        CHECK_INT(pawl_engine_effect(t.e, "llm", says_on, &k, PAWL_CLASS_AT_LEAST_ONCE, &t.err), PAWL_OK);
         CHECK_INT(pawl_engine_live(t.e, ring, 0, &t.err), PAWL_OK);
         for (int i = 0; i < RUNS; i++) {
             snprintf(id, sizeof id, "r%d", i);
@@ -231,7 +231,7 @@ PAWL_TEST(test_A7_a_delta_is_bytes_until_a_reader_asks_for_its_json)
     buf_init(&heard, NULL);
     buf_init(&expected, NULL);
     town_begin(&t, town_essay(NULL), NULL);
-    CHECK_INT(pawl_engine_effect(t.e, "llm", says_typed, &heard, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", says_typed, &heard, PAWL_CLASS_AT_LEAST_ONCE, &t.err), PAWL_OK);
     CHECK_INT(pawl_begin(t.e, "r", "{\"request\":1}", &t.err), PAWL_OK);
     r = opened(t.e, NULL, "r", "now", PAWL_STREAM_MESSAGES | PAWL_STREAM_CUSTOM);
     CHECK((items = pawl_items_open(t.e, NULL, "r", NULL, &t.err)) != NULL);

@@ -42,8 +42,8 @@ static pawl_machine *rounds(void)
 {
     pawl_graph *g = pawl_graph_new("rounds", 1);
 
-    pawl_graph_channel(g, "round", PAWL_SUM);
-    pawl_graph_channel(g, "log", PAWL_APPEND);
+    pawl_graph_channel(g, "round", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
     pawl_graph_node(g, "plan", plan, NULL);
     pawl_graph_node(g, "work", work, NULL);
     pawl_graph_edge(g, PAWL_START, "plan");
@@ -68,7 +68,7 @@ static pawl_engine *engine_on(pawl_store *s, unsigned threads, pawl_err *err)
 {
     pawl_engine *e = pawl_engine_new(rounds(), s, err);
 
-    (void)pawl_engine_effect(e, "job", job, NULL, PAWL_AT_LEAST_ONCE, err);
+    (void)pawl_engine_effect(e, "job", job, NULL, PAWL_CLASS_AT_LEAST_ONCE, err);
     pawl_engine_threads(e, threads);
     return e;
 }
@@ -229,7 +229,7 @@ PAWL_TEST(test_E8_X2_what_a_handler_says_is_a_heartbeat_and_has_a_limit)
     pawl_graph_work(g, "one", "job");
     pawl_graph_chain(g, PAWL_START, "one", PAWL_END, NULL);
     e = pawl_engine_new(pawl_graph_compile(g, &err), pawl_store_memory(&err), &err);
-    CHECK_INT(pawl_engine_effect(e, "job", says_all_the_time, &said, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "job", says_all_the_time, &said, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     CHECK_INT(pawl_engine_live(e, 0, 250, &err), PAWL_OK);
     pawl_engine_threads(e, 1);
     CHECK_INT(pawl_run(e, "r", NULL, &err), PAWL_HALTED);

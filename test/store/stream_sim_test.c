@@ -245,7 +245,7 @@ static void engine_comes(scene *s)
         CHECK_INT(pawl_engine_live(s->e, 1 + check_rand_below(20), 100 + check_rand_below(4000), &err), PAWL_OK);
     for (size_t i = 0; i < 3 && s->handlers; i++) {
         arg.in = &kinds[i];
-        CHECK_INT(pawl_engine_effect(s->e, names[i], answers, arg.out, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+        CHECK_INT(pawl_engine_effect(s->e, names[i], answers, arg.out, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     }
 }
 
@@ -354,7 +354,7 @@ static void someone_acts(scene *s)
     } else if (sim_open(st, s->look, check_rand_below(n), &a)) {
         (void)(pawl_event_send(s->e, "r", &a.ev, &err) == PAWL_OK);
     }
-    if (st != NULL && (st = pawl_run_state(s->e, "r", &err)) != NULL && pawl_state_status(st) == PAWL_FAILED && check_rand_below(2) == 0)
+    if (st != NULL && (st = pawl_run_state(s->e, "r", &err)) != NULL && pawl_state_status(st) == PAWL_STATUS_FAILED && check_rand_below(2) == 0)
         (void)(pawl_event_send(s->e, "r", &(pawl_event){ .kind = PAWL_EV_REOPEN }, &err) == PAWL_OK);
 }
 

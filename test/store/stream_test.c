@@ -123,7 +123,7 @@ static pawl_machine *pair(void)
 {
     static const part parts[] = { { "one", NULL, "call work 1 -> log | emit told {\"n\":1} | emit message \"one is done\"" },
                                   { "two", NULL, "call work 2 -> log" }, { "end", "one two", "log=\"end\"" }, { 0 } };
-    static const pawl_channel channels[] = { { .name = "log", .rule = PAWL_APPEND }, { 0 } };
+    static const pawl_channel channels[] = { { .name = "log", .rule = PAWL_RULE_APPEND }, { 0 } };
 
     return script_machine("pair", 1, channels, parts);
 }
@@ -270,7 +270,7 @@ PAWL_TEST(test_G11_G10_a_run_that_is_deleted_as_it_ends_is_told_to_its_end)
 
     buf_init(&b, NULL);
     town_begin(&t, town_essay(NULL), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "\"first\"";
     CHECK_INT(pawl_run_with(t.e, &info, "{\"request\":1}", &t.err), PAWL_INTERRUPTED);
     r = opened(t.e, NULL, "r", NULL, 0);
@@ -326,7 +326,7 @@ PAWL_TEST(test_G9_readers_are_told_what_is_stored_and_nothing_else)
         verbs.append = append_fails;
         verbs.create = create_fails;
         town_begin(&t, town_essay(NULL), s);
-        town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+        town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
         t.replies[0] = "\"first\"";
         CHECK_INT(town_run(&t, "r", "{\"request\":1}"), PAWL_INTERRUPTED);
         r = opened(t.e, NULL, "r", "now", 0);
@@ -417,7 +417,7 @@ PAWL_TEST(test_G11_E5_what_a_person_said_came_of_a_command_is_its_value)
     const pawl_event unknown = { .kind = PAWL_EV_RECEIPT, .id = "1.one.1.0", .outcome = PAWL_OUTCOME_UNKNOWN };
     town t;
 
-    pawl_graph_effect(g, "work", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_effect(g, "work", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     town_begin(&t, script_compile(g), NULL);
     CHECK_INT(town_run(&t, "r", NULL), PAWL_PENDING);
     CHECK_INT(pawl_event_send(t.e, "r", &unknown, &t.err), PAWL_INTERRUPTED);
@@ -468,8 +468,8 @@ static void long_run(town *t, pawl_store *s)
 {
     pawl_graph *g = pawl_graph_new("long", 1);
 
-    pawl_graph_channel(g, "n", PAWL_SUM);
-    pawl_graph_channel(g, "log", PAWL_APPEND);
+    pawl_graph_channel(g, "n", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
     pawl_graph_node(g, "on", again_and_again, NULL);
     pawl_graph_edge(g, PAWL_START, "on");
     pawl_graph_goto(g, "on", "on", PAWL_END, NULL);

@@ -121,7 +121,7 @@ static const char second_half[] =
 static inline void essay_begin_in(town *t, pawl_store *s)
 {
     town_begin(t, town_essay(NULL), s);
-    town_acts(t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t->replies[0] = "\"first\"";
     CHECK_INT(town_run(t, "r", "{\"request\":1}"), PAWL_INTERRUPTED);
 }

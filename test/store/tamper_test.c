@@ -59,9 +59,9 @@ static pawl_machine *boss(void)
 {
     pawl_graph *g = pawl_graph_new("boss", 1);
 
-    pawl_graph_effect(g, "work", &(pawl_limits){ .cls = PAWL_ONCE });
-    pawl_graph_channel(g, "got", PAWL_APPEND);
-    pawl_graph_channel(g, "answers", PAWL_APPEND);
+    pawl_graph_effect(g, "work", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
+    pawl_graph_channel(g, "got", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "answers", PAWL_RULE_APPEND);
     pawl_graph_node(g, "work", work, NULL);
     pawl_graph_node(g, "hire", hires, NULL);
     pawl_graph_node(g, "plan", plan, NULL);
@@ -76,7 +76,7 @@ static pawl_machine *kid(void)
 {
     pawl_graph *g = pawl_graph_new("kid", 1);
 
-    pawl_graph_channel(g, "answers", PAWL_APPEND);
+    pawl_graph_channel(g, "answers", PAWL_RULE_APPEND);
     pawl_graph_node(g, "ask", asks, NULL);
     pawl_graph_chain(g, PAWL_START, "ask", PAWL_END, NULL);
     return pawl_graph_compile(g, NULL);
@@ -116,11 +116,11 @@ static pawl_machine *turner(void)
 {
     pawl_graph *g = pawl_graph_new("turner", 1);
 
-    pawl_graph_effect(g, "work", &(pawl_limits){ .cls = PAWL_ONCE });
-    pawl_graph_channel_with(g, &(pawl_channel){ .name = "n", .rule = PAWL_SUM, .first = "0" });
-    pawl_graph_channel(g, "target", PAWL_LAST);
-    pawl_graph_channel(g, "said", PAWL_LAST);
-    pawl_graph_channel(g, "answers", PAWL_APPEND);
+    pawl_graph_effect(g, "work", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
+    pawl_graph_channel_with(g, &(pawl_channel){ .name = "n", .rule = PAWL_RULE_SUM, .first = "0" });
+    pawl_graph_channel(g, "target", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "said", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "answers", PAWL_RULE_APPEND);
     pawl_graph_node(g, "turn", turns, NULL);
     pawl_graph_node(g, "ask", asks, NULL);
     pawl_graph_node(g, "work", works_there, NULL);
@@ -159,7 +159,7 @@ static pawl_engine *engine_of(pawl_machine *m, pawl_store *s)
     pawl_engine *e = pawl_engine_new(m, s, &err);
 
     CHECK(e != NULL);
-    CHECK_INT(pawl_engine_effect(e, "work", works, NULL, PAWL_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "work", works, NULL, PAWL_CLASS_ONCE, &err), PAWL_OK);
     pawl_engine_blobs(e, 256);
     e->tail_bytes_least = 1;
     return e;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "list", .rule = PAWL_APPEND },
-                                         { .name = "n", .rule = PAWL_SUM, .first = "0" }, { .name = "seen", .rule = PAWL_BARRIER }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "list", .rule = PAWL_RULE_APPEND },
+                                         { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { .name = "seen", .rule = PAWL_RULE_BARRIER }, { 0 } };
 
 static pawl_graph *graph(const part *parts)
 {

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
-static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "list", .rule = PAWL_APPEND },
-                                         { .name = "n", .rule = PAWL_SUM, .first = "0" }, { .name = "flash", .rule = PAWL_EPHEMERAL },
-                                         { .name = "queue", .rule = PAWL_TOPIC }, { .name = "seen", .rule = PAWL_BARRIER }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "list", .rule = PAWL_RULE_APPEND },
+                                         { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { .name = "flash", .rule = PAWL_RULE_EPHEMERAL },
+                                         { .name = "queue", .rule = PAWL_RULE_TOPIC }, { .name = "seen", .rule = PAWL_RULE_BARRIER }, { 0 } };
 
 static pawl_graph *graph(const part *parts)
 {
@@ -280,11 +280,11 @@ PAWL_TEST(test_fault_K5_three_attempts_are_three_calls)
 
     tell(tries_thrice, NULL, fails_thrice);
     town_begin(&t, town_essay(&thrice), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "!transient busy";
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":\"sky\"}"), PAWL_HALTED);
     CHECK_INT(t.calls, 3);
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "essay-1", NULL)), PAWL_FAILED);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "essay-1", NULL)), PAWL_STATUS_FAILED);
     town_end(&t);
 }
 
@@ -301,7 +301,7 @@ static void b_fails_and_is_tried_again(world *w)
 {
     tell_receipt(w, "1.a.1.0", "1");
     CHECK_STR(world_tasks(w), "b");
-    tell_event(w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = "2.b.1.0", .outcome = PAWL_ERROR, .value = "\"down\"" });
+    tell_event(w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = "2.b.1.0", .outcome = PAWL_OUTCOME_ERROR, .value = "\"down\"" });
     CHECK_STR(world_status(w), "failed");
     CHECK_STR(world_tasks(w), "b");             /* where it stands is part of the state */
     tell_event(w, &(pawl_event){ .kind = PAWL_EV_REOPEN });
@@ -347,9 +347,9 @@ PAWL_TEST(test_fault_K7_an_ephemeral_is_consumed_and_a_topic_drained)
 /* ---- K8: an update is an update ------------------------------------------------------------------------------------------------ */
 
 typedef struct talk { const pawl_value *list; int64_t n; const char *x; } talk;
-static const pawl_field fields[] = { PAWL_FIELD(talk, list, PAWL_FIELD_VALUE, .rule = PAWL_APPEND),
-                                     PAWL_FIELD(talk, n, PAWL_FIELD_INT, .rule = PAWL_SUM, .first = "0"),
-                                     PAWL_FIELD(talk, x, PAWL_FIELD_STRING, .rule = PAWL_LAST) };
+static const pawl_field fields[] = { PAWL_FIELD(talk, list, PAWL_FIELD_VALUE, .rule = PAWL_RULE_APPEND),
+                                     PAWL_FIELD(talk, n, PAWL_FIELD_INT, .rule = PAWL_RULE_SUM, .first = "0"),
+                                     PAWL_FIELD(talk, x, PAWL_FIELD_STRING, .rule = PAWL_RULE_LAST) };
 enum { NFIELDS = sizeof fields / sizeof *fields };
 
 static pawl_code says_back(pawl_step *s, void *arg)
@@ -505,16 +505,16 @@ PAWL_TEST(test_fault_K10_five_attempts_of_40_ms_fit_a_limit_of_100_ms_for_each)
     pawl_graph *g = pawl_graph_new("slow", 1);
     town t;
 
-    pawl_graph_channel(g, "x", PAWL_LAST);
+    pawl_graph_channel(g, "x", PAWL_RULE_LAST);
     pawl_graph_work(g, "work", "job");
     pawl_graph_chain(g, PAWL_START, "work", PAWL_END, NULL);
     pawl_graph_timeout(g, "work", 100, 0);
     pawl_graph_retry(g, "work", &five);
     town_begin(&t, script_compile(g), NULL);
-    CHECK_INT(pawl_engine_effect(t.e, "job", forty_ms, &t, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "job", forty_ms, &t, PAWL_CLASS_AT_LEAST_ONCE, &t.err), PAWL_OK);
     CHECK_INT(town_run(&t, "r", NULL), PAWL_HALTED);
     CHECK_INT(t.calls, 5);
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "r", NULL)), PAWL_COMPLETED);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "r", NULL)), PAWL_STATUS_COMPLETED);
     town_end(&t);
 }
 

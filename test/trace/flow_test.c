@@ -50,7 +50,7 @@ static pawl_code fourth(pawl_step *s, const pawl_value *payload, const pawl_valu
 
 static pawl_machine *four_steps(bool takes_input, const char *payload, pawl_err *err)
 {
-    const pawl_channel channels[] = { { .name = "log", .rule = PAWL_APPEND }, { .name = "payload", .first = payload } };
+    const pawl_channel channels[] = { { .name = "log", .rule = PAWL_RULE_APPEND }, { .name = "payload", .first = payload } };
     const pawl_flow_step steps[] = { { .name = "first", .fn = first, .start = true, .takes_input = takes_input },
                                      { .name = "second", .fn = second }, { .name = "third", .fn = third, .resumes_from = "second" },
                                      { .name = "fourth", .fn = fourth, .resumes_from = "third" } };
@@ -163,12 +163,12 @@ static pawl_code keeper(pawl_step *s, const pawl_happening *h, void *arg)
     pawl_set(s, "said", h->value);
     pawl_emit(s, "message", h->value);
     pawl_flow_call(s, NULL, "never", NULL);
-    return h->outcome == PAWL_DONE ? pawl_fail(s, PAWL_TRANSIENT, "cannot take %s", h->tag != NULL ? h->tag : "it") : PAWL_IGNORED;
+    return h->outcome == PAWL_OUTCOME_DONE ? pawl_fail(s, PAWL_TRANSIENT, "cannot take %s", h->tag != NULL ? h->tag : "it") : PAWL_IGNORED;
 }
 
 static pawl_machine *machine_keeper(pawl_err *err)
 {
-    const pawl_channel channels[] = { { .name = "said", .rule = PAWL_APPEND }, { .name = "first" } };
+    const pawl_channel channels[] = { { .name = "said", .rule = PAWL_RULE_APPEND }, { .name = "first" } };
 
     return pawl_flow_reducer("keeper", 1, channels, 2, keeper, NULL, NULL, err);
 }
@@ -221,7 +221,7 @@ static pawl_code members(pawl_step *s, const pawl_happening *h, void *arg)
 /* K2: whoever replays reads members in the order of canonical JSON; world_end verifies. */
 PAWL_TEST(test_K2_a_reducer_is_told_what_a_replay_will_tell_it)
 {
-    const pawl_channel channels[] = { { .name = "log", .rule = PAWL_APPEND } };
+    const pawl_channel channels[] = { { .name = "log", .rule = PAWL_RULE_APPEND } };
     pawl_err err = {0};
     world w;
 
@@ -284,7 +284,7 @@ static pawl_code dice(pawl_step *s, const pawl_happening *h, void *arg)
 /* K2: each event has numbers of its own, and the same ones when it is fed again, which the world does. */
 PAWL_TEST(test_F1_a_reducer_draws_other_numbers_for_each_event)
 {
-    const pawl_channel channels[] = { { .name = "thrown", .rule = PAWL_UNION } };
+    const pawl_channel channels[] = { { .name = "thrown", .rule = PAWL_RULE_UNION } };
     pawl_err err = {0};
     world w;
 
@@ -311,7 +311,7 @@ static pawl_code looks_at_values(pawl_step *s, const pawl_happening *h, void *ar
 /* K2: what an event did not say is null in the journal, and so it is when it comes. */
 PAWL_TEST(test_F1_a_reducer_is_told_what_its_journal_will_say)
 {
-    const pawl_channel channels[] = { { .name = "seen", .rule = PAWL_APPEND } };
+    const pawl_channel channels[] = { { .name = "seen", .rule = PAWL_RULE_APPEND } };
     pawl_err err = {0};
     world w;
 
@@ -422,7 +422,7 @@ PAWL_TEST(test_X2_the_commands_of_one_event_have_a_limit)
 
 PAWL_TEST(test_E5_a_flow_declares_its_effects)
 {
-    const pawl_limits once = { .cls = PAWL_ONCE, .attempt_timeout_ms = 50 };
+    const pawl_limits once = { .cls = PAWL_CLASS_ONCE, .attempt_timeout_ms = 50 };
     pawl_err err = {0};
     pawl_machine *m = pawl_flow_reducer("rates", 1, NULL, 0, asks_twice, NULL, NULL, &err);
     char before[65];
@@ -439,7 +439,7 @@ PAWL_TEST(test_E5_a_flow_declares_its_effects)
     CHECK_INT(pawl_flow_effect(NULL, "pay", &once, NULL), PAWL_INVALID);
     world_begin(&w, m, NULL);
     CHECK_INT(pawl_state_command(w.st, 0, w.look, &cmd, NULL, &w.err), PAWL_OK);
-    CHECK_INT(cmd.limits.cls, PAWL_ONCE);
+    CHECK_INT(cmd.limits.cls, PAWL_CLASS_ONCE);
     CHECK_INT(cmd.limits.attempt_timeout_ms, 50);
     world_end(&w);
 }

@@ -22,7 +22,7 @@ static pawl_graph *plain(const char *channels)
 
         memcpy(name, channels, n);
         name[n] = '\0';
-        pawl_graph_channel(g, name, PAWL_LAST);
+        pawl_graph_channel(g, name, PAWL_RULE_LAST);
         channels += channels[n] == ' ' ? n + 1 : n;
     }
     return g;
@@ -239,7 +239,7 @@ PAWL_TEST(test_golden_5_4_fan_out_and_join_over_uneven_branches)
     pawl_graph *g = plain("out");
     world w;
 
-    pawl_graph_channel(g, "items", PAWL_APPEND);
+    pawl_graph_channel(g, "items", PAWL_RULE_APPEND);
     pawl_graph_node(g, "b", script_node, "items=\"b\"");
     pawl_graph_node(g, "b2", script_node, "items=\"b2\"");
     pawl_graph_node(g, "c", script_node, "items=\"c\"");

@@ -32,7 +32,7 @@ static void approved(pawl_step *s, const pawl_value *draft)
 }
 
 static const pawl_channel loop_channels[] = {
-    { .name = "input" }, { .name = "history", .rule = PAWL_MERGE, .first = "{}" }, { .name = "draft" }, { .name = "phase", .first = "\"start\"" },
+    { .name = "input" }, { .name = "history", .rule = PAWL_RULE_MERGE, .first = "{}" }, { .name = "draft" }, { .name = "phase", .first = "\"start\"" },
 };
 
 /* ---- 1: a reducer -------------------------------------------------------------------------------------- */
@@ -75,14 +75,14 @@ static pawl_code on_event(pawl_step *s, const pawl_happening *h, void *arg)
     (void)arg;
     if (at(s, h, "start", PAWL_EV_START, NULL))
         return to_research(s, "Draft answer", pawl_get(s, "input"));
-    if (at(s, h, "researching", PAWL_EV_RECEIPT, "research") && h->outcome == PAWL_DONE) {
+    if (at(s, h, "researching", PAWL_EV_RECEIPT, "research") && h->outcome == PAWL_OUTCOME_DONE) {
         pawl_set(s, "draft", h->value);
         cycle_set(s, cycles + 1, pawl_pack(s, "{s:v}", "draft", h->value));
         pawl_set_string(s, "phase", "critiquing");
         pawl_flow_call(s, "critic", "llm", model_args(s, "critic", "Critique draft", h->value));
         return PAWL_OK;
     }
-    if (at(s, h, "critiquing", PAWL_EV_RECEIPT, "critic") && h->outcome == PAWL_DONE)
+    if (at(s, h, "critiquing", PAWL_EV_RECEIPT, "critic") && h->outcome == PAWL_OUTCOME_DONE)
         return criticized(s, h->value);
     if (at(s, h, "awaiting", PAWL_EV_ANSWER, "human_note")) {
         cycle_set(s, cycles, pawl_pack(s, "{s:s,s:v,s:v}", "critique", "needs_human_input", "draft", pawl_get(s, "draft"), "note", h->value));

@@ -330,7 +330,7 @@ PAWL_TEST(test_X3_references_that_do_not_fit_are_refused)
 
 /* ---- snapshots, bases, forks -------------------------------------------------------------------------- */
 
-static const pawl_channel talk_channels[] = { { .name = "page" }, { .name = "msgs", .rule = PAWL_APPEND }, { .name = "n", .rule = PAWL_SUM },
+static const pawl_channel talk_channels[] = { { .name = "page" }, { .name = "msgs", .rule = PAWL_RULE_APPEND }, { .name = "n", .rule = PAWL_RULE_SUM },
                                               { 0 } };
 static const part talk_parts[] = { { "get", NULL, "call get 1 -> page" }, { "say", "get say", "call llm 1 -> msgs | n=1" }, { 0 } };
 
@@ -428,7 +428,7 @@ PAWL_TEST(test_S5_who_keeps_no_journal_sets_nothing_apart)
     pawl_state *st = NULL;
 
     pawl_step_blobs(s, 1);
-    CHECK_INT(pawl_state_new(m, &info, PAWL_NO_JOURNAL, NULL, &st, NULL), PAWL_OK);
+    CHECK_INT(pawl_state_new(m, &info, PAWL_STATE_NO_JOURNAL, NULL, &st, NULL), PAWL_OK);
     CHECK_INT(pawl_advance(m, st, &(pawl_event){ .kind = PAWL_EV_START, .value = "{\"x\":" LONG "}" }, s, NULL), PAWL_PENDING);
     CHECK(pawl_step_blob(s, 0, NULL).data == NULL);
     CHECK_STR(pawl_value_string(pawl_state_get(st, "x")), "so long that it stands apart");

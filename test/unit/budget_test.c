@@ -11,17 +11,17 @@
 /* ---- machines ----------------------------------------------------------------------------------- */
 
 static const pawl_channel plain[] = {
-    { .name = "n" }, { .name = "out", .rule = PAWL_APPEND }, { .name = "told", .rule = PAWL_APPEND }, { .name = "plan" }, { 0 },
+    { .name = "n" }, { .name = "out", .rule = PAWL_RULE_APPEND }, { .name = "told", .rule = PAWL_RULE_APPEND }, { .name = "plan" }, { 0 },
 };
 
 /* A model that may cost 100 tokens and 50 micros a call. */
 static void effects(pawl_graph *g)
 {
     pawl_graph_effect(g, "model", &(pawl_limits){ .cost = { .tokens = 100, .micros = 50 } });
-    pawl_graph_effect(g, "look", &(pawl_limits){ .cls = PAWL_PURE });
+    pawl_graph_effect(g, "look", &(pawl_limits){ .cls = PAWL_CLASS_PURE });
     pawl_graph_effect(g, "often", &(pawl_limits){ .retry = { .max_attempts = 3 } });
-    pawl_graph_effect(g, "pay", &(pawl_limits){ .cls = PAWL_ONCE, .cost = { .micros = 40 } });
-    pawl_graph_effect(g, "book", &(pawl_limits){ .cls = PAWL_COMPENSABLE, .inverse = "unbook", .cost = { .micros = 10 } });
+    pawl_graph_effect(g, "pay", &(pawl_limits){ .cls = PAWL_CLASS_ONCE, .cost = { .micros = 40 } });
+    pawl_graph_effect(g, "book", &(pawl_limits){ .cls = PAWL_CLASS_COMPENSABLE, .inverse = "unbook", .cost = { .micros = 10 } });
 }
 
 static pawl_machine *scripted(const part *parts)
@@ -174,19 +174,19 @@ PAWL_TEST(test_A8_a_call_reserves_and_its_receipt_settles)
 
     begin(&w, scripted(parts), NULL, (pawl_caps){ .tokens = 1000, .micros = 1000, .calls = 10 });
     CHECK_STR(ledger_text(w.st), "used 0/0/0 reserved 1/100/50");
-    bill(&w, "a", PAWL_DONE, "{\"tokens\":70,\"micros\":20}");
+    bill(&w, "a", PAWL_OUTCOME_DONE, "{\"tokens\":70,\"micros\":20}");
     CHECK_STR(ledger_text(w.st), "used 1/70/20 reserved 1/100/50");
     keep(&w);
-    bill(&w, "a", PAWL_ERROR, NULL);        /* nothing said: what was reserved */
+    bill(&w, "a", PAWL_OUTCOME_ERROR, NULL);        /* nothing said: what was reserved */
     CHECK_STR(ledger_text(w.st), "used 2/170/70 reserved 0/0/0");
     end(&w);
     begin(&w, scripted(parts), NULL, (pawl_caps){ .tokens = 1000, .calls = 10 });
-    bill(&w, "a", PAWL_DONE, "{\"calls\":1,\"tokens\":1}");
-    bill(&w, "a", PAWL_DONE, "{\"tokens\":2}");
+    bill(&w, "a", PAWL_OUTCOME_DONE, "{\"calls\":1,\"tokens\":1}");
+    bill(&w, "a", PAWL_OUTCOME_DONE, "{\"tokens\":2}");
     CHECK_STR(ledger_text(w.st), "used 2/3/100 reserved 0/0/0");    /* what is pure is no call */
-    bill(&w, "b", PAWL_DONE, "{\"calls\":1}");
+    bill(&w, "b", PAWL_OUTCOME_DONE, "{\"calls\":1}");
     CHECK_STR(ledger_text(w.st), "used 2/3/100 reserved 3/0/0");    /* it may be tried three times */
-    bill(&w, "b", PAWL_DONE, "{\"calls\":2}");
+    bill(&w, "b", PAWL_OUTCOME_DONE, "{\"calls\":2}");
     CHECK_STR(ledger_text(w.st), "used 4/3/100 reserved 0/0/0");
     CHECK_STR(world_status(&w), "completed");
     end(&w);
@@ -198,18 +198,18 @@ PAWL_TEST(test_A8_what_is_above_a_cap_is_refused)
     world w;
 
     begin(&w, scripted(parts), NULL, (pawl_caps){ .tokens = 250 });
-    bill(&w, "a", PAWL_DONE, "{\"tokens\":100}");
-    bill(&w, "a", PAWL_DONE, "{\"tokens\":51}");
+    bill(&w, "a", PAWL_OUTCOME_DONE, "{\"tokens\":100}");
+    bill(&w, "a", PAWL_OUTCOME_DONE, "{\"tokens\":51}");
     CHECK_STR(world_status(&w), "failed");
     CHECK_STR(world_reason(&w), "{\"code\":\"limit\",\"text\":\"node \\\"a\\\": budget: 250 tokens: 151 used, 0 reserved, 100 more wanted: "
                                 "raise it with an update of @budget\"}");
     CHECK_STR(ledger_text(w.st), "used 2/151/100 reserved 0/0/0");
     end(&w);
     begin(&w, scripted(parts), NULL, (pawl_caps){ .tokens = 250 });     /* to the last token */
-    bill(&w, "a", PAWL_DONE, "{\"tokens\":100}");
-    bill(&w, "a", PAWL_DONE, "{\"tokens\":50}");
+    bill(&w, "a", PAWL_OUTCOME_DONE, "{\"tokens\":100}");
+    bill(&w, "a", PAWL_OUTCOME_DONE, "{\"tokens\":50}");
     CHECK_STR(ledger_text(w.st), "used 2/150/100 reserved 1/100/50");
-    bill(&w, "a", PAWL_DONE, NULL);
+    bill(&w, "a", PAWL_OUTCOME_DONE, NULL);
     CHECK_STR(world_status(&w), "completed");
     end(&w);
 }
@@ -220,19 +220,19 @@ PAWL_TEST(test_A8_a_person_raises_it_and_what_failed_goes_on)
     world w;
 
     begin(&w, scripted(parts), NULL, (pawl_caps){ .calls = 1 });
-    bill(&w, "a", PAWL_DONE, NULL);
+    bill(&w, "a", PAWL_OUTCOME_DONE, NULL);
     CHECK_STR(world_status(&w), "failed");
     keep(&w);
     CHECK_INT(world_reopen(&w, "{\"@budget\":{\"calls\":2}}"), PAWL_PENDING);     /* a new visit makes both again */
-    bill(&w, "a", PAWL_DONE, NULL);
+    bill(&w, "a", PAWL_OUTCOME_DONE, NULL);
     CHECK_STR(world_status(&w), "failed");
     CHECK_STR(ledger_text(w.st), "used 2/200/100 reserved 0/0/0");
     CHECK_INT(world_reopen(&w, "{\"@budget\":{\"calls\":1}}"), PAWL_INVALID);
     CHECK(strstr(w.err.text, "1 calls are below the 2 that are used and reserved") != NULL);
     CHECK_INT(world_reopen(&w, "{\"@budget\":{\"calls\":9},\"n\":7}"), PAWL_PENDING);
     CHECK_STR(world_get(&w, "n"), "7");
-    bill(&w, "a", PAWL_DONE, NULL);
-    bill(&w, "a", PAWL_DONE, NULL);
+    bill(&w, "a", PAWL_OUTCOME_DONE, NULL);
+    bill(&w, "a", PAWL_OUTCOME_DONE, NULL);
     CHECK_STR(world_status(&w), "completed");
     end(&w);
 }
@@ -242,8 +242,8 @@ PAWL_TEST(test_A8_a_node_may_go_on_without)
     world w;
 
     begin(&w, one_node(asks_on), NULL, (pawl_caps){ .calls = 2 });
-    bill(&w, "ask", PAWL_DONE, NULL);
-    bill(&w, "ask", PAWL_DONE, NULL);
+    bill(&w, "ask", PAWL_OUTCOME_DONE, NULL);
+    bill(&w, "ask", PAWL_OUTCOME_DONE, NULL);
     CHECK_STR(world_status(&w), "input-required");
     CHECK_INT(pawl_state_commands(w.st), 0);
     CHECK(strstr(journal_of(&w), "[\"refusal\",\"1.ask.1.2\",") != NULL);
@@ -252,7 +252,7 @@ PAWL_TEST(test_A8_a_node_may_go_on_without)
     CHECK_INT(world_update(&w, NULL, "{\"@budget\":{\"calls\":3}}"), PAWL_INTERRUPTED);
     world_crash(&w);
     CHECK_INT(world_answer(&w, NULL, "\"yes\""), PAWL_PENDING);     /* what was refused stays so in this visit, what is new is not */
-    bill(&w, "ask", PAWL_DONE, NULL);
+    bill(&w, "ask", PAWL_OUTCOME_DONE, NULL);
     CHECK_STR(world_status(&w), "completed");
     CHECK_STR(world_get(&w, "out"), "[\"ok\",\"ok\",\"ok\"]");
     CHECK(strstr(world_get(&w, "told"), "2 calls: 2 used, 0 reserved, 1 more wanted") != NULL);
@@ -264,11 +264,11 @@ PAWL_TEST(test_A8_a_node_may_go_on_without)
     world_crash(&w);
     CHECK_INT(world_update(&w, NULL, "{\"@budget\":{\"tokens\":500}}"), PAWL_INTERRUPTED);
     CHECK_INT(world_answer(&w, NULL, "\"yes\""), PAWL_PENDING);
-    bill(&w, "ask", PAWL_DONE, NULL);
+    bill(&w, "ask", PAWL_OUTCOME_DONE, NULL);
     CHECK_STR(world_status(&w), "completed");
     end(&w);
     begin(&w, one_node(asks_on), NULL, (pawl_caps){ .calls = 1 });  /* refused again, and it leaves in that pass */
-    bill(&w, "ask", PAWL_DONE, NULL);
+    bill(&w, "ask", PAWL_OUTCOME_DONE, NULL);
     world_answer(&w, NULL, "\"yes\"");
     CHECK_STR(world_status(&w), "completed");
     CHECK_INT(times_in(journal_of(&w), "[\"refusal\","), 2);
@@ -283,11 +283,11 @@ PAWL_TEST(test_A8_a_bill_above_its_reservation_stops_the_run)
     world w;
 
     begin(&w, scripted(parts), NULL, (pawl_caps){ .tokens = 10000 });
-    bill(&w, "1.a.1.0", PAWL_DONE, "{\"tokens\":101}");     /* far below the cap */
+    bill(&w, "1.a.1.0", PAWL_OUTCOME_DONE, "{\"tokens\":101}");     /* far below the cap */
     CHECK_STR(ledger_text(w.st), "used 1/101/50 reserved 0/0/0 overdraft");
     CHECK(strstr(journal_of(&w), "{\"overdraft\":true,\"usage\":{\"tokens\":101}}") != NULL);
     keep(&w);
-    bill(&w, "1.a.1.1", PAWL_DONE, NULL);                   /* even what is pure does not leave */
+    bill(&w, "1.a.1.1", PAWL_OUTCOME_DONE, NULL);                   /* even what is pure does not leave */
     CHECK_STR(world_status(&w), "failed");
     CHECK(strstr(world_reason(&w), "nothing more leaves") != NULL);
     CHECK_INT(world_reopen(&w, "{\"@budget\":{}}"), PAWL_PENDING);  /* somebody has looked at it */
@@ -301,7 +301,7 @@ PAWL_TEST(test_A8_an_overdraft_above_a_cap_stays_until_the_cap_is_raised)
     world w;
 
     begin(&w, scripted(parts), NULL, (pawl_caps){ .tokens = 120 });
-    bill(&w, "a", PAWL_DONE, "{\"tokens\":500}");
+    bill(&w, "a", PAWL_OUTCOME_DONE, "{\"tokens\":500}");
     CHECK_STR(ledger_text(w.st), "used 1/500/50 reserved 0/0/0 overdraft");
     CHECK_INT(world_update(&w, NULL, "{\"@budget\":{\"calls\":10}}"), PAWL_INTERRUPTED);
     CHECK_STR(ledger_text(w.st), "used 1/500/50 reserved 0/0/0 overdraft");
@@ -336,7 +336,7 @@ PAWL_TEST(test_A8_what_came_of_it_is_unknown_keeps_its_reservation)
     CHECK_STR(world_status(&w), "canceled");
     end(&w);
     begin(&w, scripted(races), NULL, (pawl_caps){ .calls = 5 });
-    bill(&w, "1.a.1.1", PAWL_DONE, NULL);
+    bill(&w, "1.a.1.1", PAWL_OUTCOME_DONE, NULL);
     CHECK_STR(ledger_text(w.st), "used 1/100/50 reserved 1/100/50");        /* what lost may have happened */
     CHECK_INT(pawl_state_commands(w.st), 1);
     end(&w);
@@ -348,10 +348,10 @@ PAWL_TEST(test_A8_an_inverse_is_never_refused_and_what_it_costs_is_counted)
     world w;
 
     begin(&w, scripted(parts), NULL, (pawl_caps){ .micros = 10, .calls = 1 });
-    bill(&w, "a", PAWL_DONE, NULL);
+    bill(&w, "a", PAWL_OUTCOME_DONE, NULL);
     CHECK_INT(pawl_state_commands(w.st), 1);
     CHECK_STR(ledger_text(w.st), "used 1/0/10 reserved 0/0/0");
-    bill(&w, "@undo", PAWL_DONE, "{\"calls\":1,\"micros\":3}");
+    bill(&w, "@undo", PAWL_OUTCOME_DONE, "{\"calls\":1,\"micros\":3}");
     CHECK_STR(ledger_text(w.st), "used 2/0/13 reserved 0/0/0 overdraft");
     CHECK_STR(world_status(&w), "failed");
     end(&w);
@@ -371,11 +371,11 @@ PAWL_TEST(test_A8_a_budget_may_come_later_and_counts_what_is_open)
     CHECK_INT(world_update(&w, NULL, "{\"@budget\":{\"tokens\":150},\"n\":3}"), PAWL_PENDING);  /* in the middle of a superstep */
     CHECK_STR(ledger_text(w.st), "used 0/0/0 reserved 1/100/50");
     world_crash(&w);
-    bill(&w, "b", PAWL_DONE, NULL);
+    bill(&w, "b", PAWL_OUTCOME_DONE, NULL);
     CHECK_INT(pawl_state_commands(w.st), 1);
-    bill(&w, "a", PAWL_DONE, "{\"tokens\":10}");
+    bill(&w, "a", PAWL_OUTCOME_DONE, "{\"tokens\":10}");
     CHECK_STR(ledger_text(w.st), "used 1/10/50 reserved 1/100/50");
-    bill(&w, "a", PAWL_DONE, NULL);
+    bill(&w, "a", PAWL_OUTCOME_DONE, NULL);
     CHECK_STR(world_status(&w), "failed");      /* b was refused */
     end(&w);
 }
@@ -392,11 +392,11 @@ PAWL_TEST(test_A8_an_update_that_is_wrong_changes_nothing)
     begin(&w, scripted(parts), NULL, (pawl_caps){ .calls = 3 });
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK_INT(world_update(&w, NULL, wrong[i]), PAWL_INVALID);
-    CHECK_INT(bill(&w, "a", PAWL_DONE, "{\"calls\":-1}"), PAWL_INVALID);
-    CHECK_INT(bill(&w, "a", PAWL_DONE, "{\"cats\":1}"), PAWL_INVALID);
+    CHECK_INT(bill(&w, "a", PAWL_OUTCOME_DONE, "{\"calls\":-1}"), PAWL_INVALID);
+    CHECK_INT(bill(&w, "a", PAWL_OUTCOME_DONE, "{\"cats\":1}"), PAWL_INVALID);
     CHECK_STR(ledger_text(w.st), "used 0/0/0 reserved 1/100/50");
     CHECK_INT(world_update(&w, NULL, "{\"@budget\":{\"calls\":0}}"), PAWL_PENDING);
-    bill(&w, "a", PAWL_DONE, NULL);
+    bill(&w, "a", PAWL_OUTCOME_DONE, NULL);
     end(&w);
     world_budget((pawl_caps){ .calls = -1 });
     CHECK_INT(world_try_begin(&w, scripted(parts), NULL, NULL), PAWL_INVALID);
@@ -415,9 +415,9 @@ PAWL_TEST(test_A8_time_counts_from_the_start)
     begin(&w, scripted(parts), NULL, (pawl_caps){ .ms = 1000 });
     CHECK(pawl_state_spent(w.st, &s));
     CHECK_INT(s.since_ms, 1000);
-    bill(&w, "a", PAWL_DONE, NULL);
+    bill(&w, "a", PAWL_OUTCOME_DONE, NULL);
     world_timer(&w, "a");
-    bill(&w, "a", PAWL_DONE, NULL);
+    bill(&w, "a", PAWL_OUTCOME_DONE, NULL);
     keep(&w);
     world_timer(&w, "a");
     CHECK_STR(world_status(&w), "failed");
@@ -444,11 +444,11 @@ PAWL_TEST(test_A8_a_spawn_reserves_the_share_of_its_child)
     CHECK_INT(cmd.share.micros, 0);
     CHECK(cmd.share.ms > 0 && cmd.share.ms <= 5000);
     keep(&w);
-    bill(&w, "1.a.1.0", PAWL_DONE, "{\"calls\":2,\"tokens\":120,\"micros\":9}");
+    bill(&w, "1.a.1.0", PAWL_OUTCOME_DONE, "{\"calls\":2,\"tokens\":120,\"micros\":9}");
     CHECK_STR(ledger_text(w.st), "used 2/120/9 reserved 3/350/50");
-    bill(&w, "1.a.1.1", PAWL_DONE, "{\"calls\":3,\"tokens\":251}");     /* a child that was overdrawn overdraws its parent */
+    bill(&w, "1.a.1.1", PAWL_OUTCOME_DONE, "{\"calls\":3,\"tokens\":251}");     /* a child that was overdrawn overdraws its parent */
     CHECK_STR(ledger_text(w.st), "used 5/371/9 reserved 1/100/50 overdraft");
-    bill(&w, "1.a.1.2", PAWL_DONE, NULL);
+    bill(&w, "1.a.1.2", PAWL_OUTCOME_DONE, NULL);
     CHECK_STR(world_status(&w), "failed");
     end(&w);
 }
@@ -473,7 +473,7 @@ PAWL_TEST(test_A8_a_share_that_is_said_is_given_or_refused)
     CHECK_STR(ledger_text(w.st), "used 0/0/0 reserved 4/0/0");
     CHECK(strstr(journal_of(&w), "\"spawn\",{\"budget\":{\"calls\":7},\"effect\":\"child\"}") != NULL);
     world_crash(&w);
-    bill(&w, "ask", PAWL_DONE, "{\"calls\":4}");
+    bill(&w, "ask", PAWL_OUTCOME_DONE, "{\"calls\":4}");
     CHECK_STR(world_status(&w), "completed");
     CHECK_STR(ledger_text(w.st), "used 4/0/0 reserved 0/0/0");
     end(&w);
@@ -513,7 +513,7 @@ PAWL_TEST(test_A8_a_fork_keeps_what_was_used_and_no_reservation)
     world w;
 
     begin(&w, scripted(parts), NULL, (pawl_caps){ .calls = 9, .ms = 100000 });
-    bill(&w, "a", PAWL_DONE, "{\"tokens\":30,\"micros\":1}");
+    bill(&w, "a", PAWL_OUTCOME_DONE, "{\"tokens\":30,\"micros\":1}");
     CHECK_STR(ledger_text(w.st), "used 1/30/1 reserved 2/100/90");
     world_fork(&w, &(pawl_run_info){ .id = "fork-1", .life = 9, .created_ms = 77000 });
     CHECK_STR(ledger_text(w.st), "used 1/30/1 reserved 0/0/0");
@@ -524,8 +524,8 @@ PAWL_TEST(test_A8_a_fork_keeps_what_was_used_and_no_reservation)
     world_answer(&w, NULL, "true");         /* what must not happen twice */
     CHECK_STR(ledger_text(w.st), "used 1/30/1 reserved 2/100/90");
     keep(&w);
-    bill(&w, "b", PAWL_DONE, NULL);
-    bill(&w, "b", PAWL_DONE, NULL);
+    bill(&w, "b", PAWL_OUTCOME_DONE, NULL);
+    bill(&w, "b", PAWL_OUTCOME_DONE, NULL);
     CHECK_STR(world_status(&w), "completed");
     end(&w);
 }
@@ -558,7 +558,7 @@ PAWL_TEST(test_A8_a_reducer_is_told_or_fails)
     CHECK_STR(world_get(&w, "refused"), "1");
     CHECK_STR(ledger_text(w.st), "used 0/0/0 reserved 2/80/0");
     keep(&w);
-    bill(&w, "@", PAWL_DONE, "{\"tokens\":7}");
+    bill(&w, "@", PAWL_OUTCOME_DONE, "{\"tokens\":7}");
     CHECK_STR(ledger_text(w.st), "used 1/7/0 reserved 1/40/0");
     world_update(&w, NULL, "{\"@budget\":{\"calls\":2}}");
     world_signal(&w, "must", "1");
@@ -622,7 +622,7 @@ static void any_receipt(world *w, bool greedy)
     amounts due;
 
     CHECK_INT(pawl_state_command(w->st, check_rand_below(pawl_state_commands(w->st)), w->look, &cmd, NULL, &err), PAWL_OK);
-    due = cmd.kind == PAWL_SPAWN ? share_due(&cmd.share) : cost_due(&cmd.limits);
+    due = cmd.kind == PAWL_COMMAND_SPAWN ? share_due(&cmd.share) : cost_due(&cmd.limits);
     snprintf(usage, sizeof usage, "{\"calls\":%d,\"micros\":%d,\"tokens\":%d}", (int)check_rand_below((uint64_t)due.n[COST_CALLS] + 1),
              (int)check_rand_below((uint64_t)due.n[COST_MICROS] + 1), (int)check_rand_below((uint64_t)due.n[COST_TOKENS] + (greedy ? 9 : 1)));
     ev.outcome = (pawl_outcome)check_rand_below(5);

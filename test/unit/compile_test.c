@@ -18,7 +18,7 @@ static const char *faults(pawl_graph *g)
     const char *first = NULL, *text = report_text(r);
 
     for (size_t i = 0; i < pawl_report_count(r) && first == NULL; i++)
-        if (pawl_report_at(r, i)->severity == PAWL_FAULT)
+        if (pawl_report_at(r, i)->severity == PAWL_SEVERITY_FAULT)
             first = pawl_report_at(r, i)->text;
     CHECK((m == NULL) == (first != NULL));
     CHECK_INT(err.code, first != NULL ? PAWL_INVALID : PAWL_OK);
@@ -99,12 +99,12 @@ PAWL_TEST(test_G1_every_fault_is_told_at_once)
     pawl_graph_gate_no(g, "c", "a");
     pawl_graph_join(g, "last", "a", "c", NULL);
     pawl_graph_join(g, "las", "a", "bb", PAWL_START, NULL);
-    pawl_graph_join_of(g, "last", twice, 2, 0, PAWL_IGNORE_REST);
-    pawl_graph_join_of(g, "last", pair, 2, 3, PAWL_IGNORE_REST);
-    pawl_graph_join_of(g, PAWL_END, pair, 2, 1, PAWL_IGNORE_REST);
-    pawl_graph_join_of(g, "last", NULL, 0, 0, PAWL_IGNORE_REST);
-    pawl_graph_join_of(g, "last", pair, 2, 1, PAWL_CANCEL_REST);
-    pawl_graph_join_of(g, "last", pair, 2, 1, PAWL_IGNORE_REST);
+    pawl_graph_join_of(g, "last", twice, 2, 0, PAWL_JOIN_IGNORES_REST);
+    pawl_graph_join_of(g, "last", pair, 2, 3, PAWL_JOIN_IGNORES_REST);
+    pawl_graph_join_of(g, PAWL_END, pair, 2, 1, PAWL_JOIN_IGNORES_REST);
+    pawl_graph_join_of(g, "last", NULL, 0, 0, PAWL_JOIN_IGNORES_REST);
+    pawl_graph_join_of(g, "last", pair, 2, 1, PAWL_JOIN_CANCELS_REST);
+    pawl_graph_join_of(g, "last", pair, 2, 1, PAWL_JOIN_IGNORES_REST);
     pawl_graph_writes(g, "a", "b", "bx", NULL);
     pawl_graph_defer(g, PAWL_START);
     CHECK_STR(faults(g),
@@ -162,7 +162,7 @@ PAWL_TEST(test_G1_joins_gates_and_gotos_reach_too)
     pawl_graph_route(g, "gather", node_routes, NULL, NULL, "done", NULL);
     pawl_graph_edge(g, "no", PAWL_END);
     pawl_graph_edge(g, "done", PAWL_END);
-    pawl_graph_join_of(g, "any", (const char *const[]){ "done", "no" }, 2, 1, PAWL_CANCEL_REST);
+    pawl_graph_join_of(g, "any", (const char *const[]){ "done", "no" }, 2, 1, PAWL_JOIN_CANCELS_REST);
     pawl_graph_edge(g, "any", PAWL_END);
     CHECK_STR(faults(g), "");
 }
@@ -170,21 +170,21 @@ PAWL_TEST(test_G1_joins_gates_and_gotos_reach_too)
 PAWL_TEST(test_K3_first_values_and_secrets_fit_their_rules)
 {
     static const pawl_channel bad[] = {
-        { .name = "list", .rule = PAWL_APPEND, .first = "{}" },
-        { .name = "set", .rule = PAWL_UNION, .first = "1" },
-        { .name = "count", .rule = PAWL_SUM, .first = "\"1\"" },
-        { .name = "most", .rule = PAWL_MAX, .first = "null" },
-        { .name = "facts", .rule = PAWL_MERGE, .first = "[]" },
+        { .name = "list", .rule = PAWL_RULE_APPEND, .first = "{}" },
+        { .name = "set", .rule = PAWL_RULE_UNION, .first = "1" },
+        { .name = "count", .rule = PAWL_RULE_SUM, .first = "\"1\"" },
+        { .name = "most", .rule = PAWL_RULE_MAX, .first = "null" },
+        { .name = "facts", .rule = PAWL_RULE_MERGE, .first = "[]" },
         { .name = "torn", .first = "{\"a\":" },
         { .name = "key", .first = "1", .secret = "env:KEY" },
-        { .name = "keys", .rule = PAWL_APPEND, .secret = "env:KEY" },
+        { .name = "keys", .rule = PAWL_RULE_APPEND, .secret = "env:KEY" },
         { .name = "lock", .secret = "KEY" },
     };
     static const pawl_channel good[] = {
-        { .name = "l", .rule = PAWL_APPEND, .first = "[1]" },       { .name = "s", .rule = PAWL_SUM, .first = "1.5" },
-        { .name = "m", .rule = PAWL_MIN, .first = "\"a\"" },        { .name = "f", .rule = PAWL_MERGE, .first = "{}" },
+        { .name = "l", .rule = PAWL_RULE_APPEND, .first = "[1]" },       { .name = "s", .rule = PAWL_RULE_SUM, .first = "1.5" },
+        { .name = "m", .rule = PAWL_RULE_MIN, .first = "\"a\"" },        { .name = "f", .rule = PAWL_RULE_MERGE, .first = "{}" },
         { .name = "v", .first = "null" },                           { .name = "k", .secret = "file:/run/key" },
-        { .name = "b", .rule = PAWL_BARRIER, .first = "[]" },
+        { .name = "b", .rule = PAWL_RULE_BARRIER, .first = "[]" },
     };
     pawl_graph *g = essay();
 
@@ -208,7 +208,7 @@ PAWL_TEST(test_K3_first_values_and_secrets_fit_their_rules)
 
 PAWL_TEST(test_E5_an_effect_has_one_declaration_in_all_graphs)
 {
-    const pawl_limits once = { .cls = PAWL_ONCE }, pure = { .cls = PAWL_PURE }, none = { .cls = (pawl_class)9, .retry = { .factor = -1 } };
+    const pawl_limits once = { .cls = PAWL_CLASS_ONCE }, pure = { .cls = PAWL_CLASS_PURE }, none = { .cls = (pawl_class)9, .retry = { .factor = -1 } };
     pawl_graph *g = essay(), *inner = essay();
 
     pawl_graph_effect(g, "mail", &once);
@@ -297,7 +297,7 @@ PAWL_TEST(test_X2_graphs_inside_each_other_have_a_limit)
 
 PAWL_TEST(test_G1_defaults_are_filled_in_where_a_node_says_nothing)
 {
-    const pawl_limits llm = { .cls = PAWL_IDEMPOTENT, .retry = { .max_attempts = 3 }, .attempt_timeout_ms = 10, .total_timeout_ms = 20,
+    const pawl_limits llm = { .cls = PAWL_CLASS_IDEMPOTENT, .retry = { .max_attempts = 3 }, .attempt_timeout_ms = 10, .total_timeout_ms = 20,
                               .heartbeat_ms = 5 };
     const pawl_retry own = { .max_attempts = 7 }, most = { .max_attempts = 2 };
     pawl_graph *g = pawl_graph_new("outer", 1), *inner = pawl_graph_new("inner", 1);
@@ -311,8 +311,8 @@ PAWL_TEST(test_G1_defaults_are_filled_in_where_a_node_says_nothing)
     pawl_graph_work(g, "second", "llm");
     pawl_graph_sub(g, "inner", inner);
     pawl_graph_chain(g, PAWL_START, "plain", "first", "second", "inner", PAWL_END, NULL);
-    pawl_graph_hook(g, "first", PAWL_AFTER, "own");
-    pawl_graph_hook(g, NULL, PAWL_BEFORE, "every");
+    pawl_graph_hook(g, "first", PAWL_PHASE_AFTER, "own");
+    pawl_graph_hook(g, NULL, PAWL_PHASE_BEFORE, "every");
     pawl_graph_effect(g, "llm", &llm);
     pawl_graph_effect(g, "http", NULL);
     pawl_graph_retry(g, "first", &own);
@@ -323,7 +323,7 @@ PAWL_TEST(test_G1_defaults_are_filled_in_where_a_node_says_nothing)
     CHECK_STR(n->hooks->effect, "every");
     CHECK_STR(n->hooks->next->effect, "own");
     CHECK(n->last_hook == n->hooks->next && n->last_hook->next == NULL && n->asks);
-    CHECK_INT(n->limits.cls, PAWL_IDEMPOTENT);
+    CHECK_INT(n->limits.cls, PAWL_CLASS_IDEMPOTENT);
     CHECK_INT(n->limits.retry.max_attempts, 7);
     CHECK_INT(n->limits.attempt_timeout_ms, 1);
     CHECK_INT(n->limits.heartbeat_ms, 5);
@@ -337,7 +337,7 @@ PAWL_TEST(test_G1_defaults_are_filled_in_where_a_node_says_nothing)
     CHECK(n->asks && n->hooks == NULL && !n->has_retry);
     CHECK_INT(n->limits.retry.max_attempts, 3);
     CHECK_INT(machine_limits(m, "llm")->heartbeat_ms, 5);
-    CHECK_INT(machine_limits(m, "http")->cls, PAWL_AT_LEAST_ONCE);
+    CHECK_INT(machine_limits(m, "http")->cls, PAWL_CLASS_AT_LEAST_ONCE);
     CHECK(machine_channel_find(m, "inner", "ask") != NULL && machine_channel_find(m, "", "ask") == NULL);
     CHECK(machine_channel_find(m, "", "inner") != NULL);
     pawl_machine_free(m);
@@ -353,7 +353,7 @@ PAWL_TEST(test_essay_channels_come_only_where_none_is_declared)
     CHECK_INT(m->nchannels, 4);
     pawl_machine_free(m);
     g = essay();
-    pawl_graph_channel(g, "count", PAWL_SUM);
+    pawl_graph_channel(g, "count", PAWL_RULE_SUM);
     m = compiled(g);
     CHECK_INT(m->nchannels, 1);
     pawl_machine_free(m);
@@ -363,7 +363,7 @@ PAWL_TEST(test_essay_channels_come_only_where_none_is_declared)
 
 static void twist(pawl_graph *g, unsigned how)
 {
-    const pawl_limits limits = { .cls = PAWL_ONCE };
+    const pawl_limits limits = { .cls = PAWL_CLASS_ONCE };
     const pawl_retry retry = { .max_attempts = 3, .factor = 1.5 };
 
     switch (how) {
@@ -372,17 +372,17 @@ static void twist(pawl_graph *g, unsigned how)
     case 3: pawl_graph_interrupt_before(g, "draft"); break;
     case 4: pawl_graph_defer(g, "draft"); break;
     case 5: pawl_graph_goto(g, "draft", "revise", NULL); break;
-    case 6: pawl_graph_hook(g, "draft", PAWL_BEFORE, "ask"); break;
-    case 7: pawl_graph_hook(g, "draft", PAWL_AFTER, "ask"); break;
+    case 6: pawl_graph_hook(g, "draft", PAWL_PHASE_BEFORE, "ask"); break;
+    case 7: pawl_graph_hook(g, "draft", PAWL_PHASE_AFTER, "ask"); break;
     case 8: pawl_graph_effect(g, "llm", &limits); break;
     case 9: pawl_graph_retry(g, "draft", &retry); break;
     case 10: pawl_graph_timeout(g, "draft", 1, 2); break;
     case 11: pawl_graph_turns(g, "next?"); break;
     case 12: pawl_graph_max_steps(g, 7); break;
     case 13: pawl_graph_max_concurrency(g, 7); break;
-    case 14: pawl_graph_channel(g, "draft", PAWL_SUM); break;
+    case 14: pawl_graph_channel(g, "draft", PAWL_RULE_SUM); break;
     case 15: pawl_graph_join(g, "revise", "draft", "review", NULL); break;
-    case 16: pawl_graph_join_of(g, "revise", (const char *const[]){ "draft", "review" }, 2, 1, PAWL_CANCEL_REST); break;
+    case 16: pawl_graph_join_of(g, "revise", (const char *const[]){ "draft", "review" }, 2, 1, PAWL_JOIN_CANCELS_REST); break;
     case 17: pawl_graph_edge(g, "draft", PAWL_END); break;
     case 18: pawl_graph_route(g, "draft", node_routes, NULL, NULL, PAWL_END, NULL); break;
     case 19: pawl_graph_when(g, "draft", NULL, NULL, PAWL_END); break;

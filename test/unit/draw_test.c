@@ -54,7 +54,7 @@ static pawl_graph *newsroom(int *workers)
     pawl_graph_node(inner, "style", quiet, NULL);
     pawl_graph_chain(inner, PAWL_START, "facts", "style", PAWL_END, NULL);
 
-    pawl_graph_hook(g, NULL, PAWL_BEFORE, "audit");
+    pawl_graph_hook(g, NULL, PAWL_PHASE_BEFORE, "audit");
     pawl_graph_node(g, "plan", plan, workers);
     pawl_graph_work(g, "worker", "llm");
     pawl_graph_node(g, "gather", quiet, NULL);
@@ -63,7 +63,7 @@ static pawl_graph *newsroom(int *workers)
     pawl_graph_node(g, "review", quiet, NULL);
     pawl_graph_node(g, "revise", quiet, NULL);
     pawl_graph_node(g, "publish", quiet, NULL);
-    pawl_graph_hook(g, "publish", PAWL_AFTER, "tell");
+    pawl_graph_hook(g, "publish", PAWL_PHASE_AFTER, "tell");
 
     pawl_graph_edge(g, PAWL_START, "plan");
     pawl_graph_goto(g, "plan", "worker", PAWL_END, NULL);
@@ -110,8 +110,8 @@ static pawl_graph *races(void)
     pawl_graph_edge(g, PAWL_START, "right");
     pawl_graph_edge(g, "left", "late");
     pawl_graph_edge(g, "right", "far-right");
-    pawl_graph_join_of(g, "two", three, 3, 2, PAWL_IGNORE_REST);
-    pawl_graph_join_of(g, "first", three, 2, 1, PAWL_CANCEL_REST);
+    pawl_graph_join_of(g, "two", three, 3, 2, PAWL_JOIN_IGNORES_REST);
+    pawl_graph_join_of(g, "first", three, 2, 1, PAWL_JOIN_CANCELS_REST);
     pawl_graph_join(g, "both", "left", "far-right", NULL);
     pawl_graph_defer(g, "late");
     pawl_graph_goto(g, "late", "left", "right", "far-right", longest, "both", PAWL_END, NULL);
@@ -196,7 +196,7 @@ static void receipts(place *p, const char *effect, size_t n, pawl_outcome outcom
 
 static void proceed(place *p, size_t n)
 {
-    receipts(p, "audit", n, PAWL_DONE, "{\"verdict\":\"proceed\"}");
+    receipts(p, "audit", n, PAWL_OUTCOME_DONE, "{\"verdict\":\"proceed\"}");
     go_on(p);
 }
 
@@ -556,9 +556,9 @@ PAWL_TEST(test_G12_a_picture_says_where_a_run_is)
     feed(&p, (pawl_event){ .kind = PAWL_EV_START });
     proceed(&p, 1);
     proceed(&p, 120);
-    receipts(&p, "llm", 37, PAWL_DONE, "null");
+    receipts(&p, "llm", 37, PAWL_OUTCOME_DONE, "null");
     CHECK_STR(drawn(&p, PAWL_PICTURE_TEXT), workers_text);
-    receipts(&p, "llm", 83, PAWL_DONE, "null");
+    receipts(&p, "llm", 83, PAWL_OUTCOME_DONE, "null");
     go_on(&p);
     proceed(&p, 1);
     proceed(&p, 2);
@@ -569,13 +569,13 @@ PAWL_TEST(test_G12_a_picture_says_where_a_run_is)
     CHECK_LINES(drawn(&p, PAWL_PICTURE_TEXT), "  + check     done  graph checking            -> <all> review",
                 "      facts         pure                      -> style",
                 "  > legal     open  work lawyer               -> <all> review");
-    receipts(&p, "lawyer", 1, PAWL_DONE, "null");
+    receipts(&p, "lawyer", 1, PAWL_OUTCOME_DONE, "null");
     go_on(&p);
     answer(&p, "true");
     proceed(&p, 1);
     answer(&p, "true");
     proceed(&p, 1);
-    receipts(&p, "tell", 1, PAWL_DONE, "{\"verdict\":\"proceed\"}");
+    receipts(&p, "tell", 1, PAWL_OUTCOME_DONE, "{\"verdict\":\"proceed\"}");
     go_on(&p);
     CHECK_LINES(drawn(&p, PAWL_PICTURE_TEXT), /* it is done, and its pause comes after */
                 "newsroom 3                                            essay-7: input-required",
@@ -596,10 +596,10 @@ PAWL_TEST(test_G12_a_picture_shows_what_failed)
     feed(&p, (pawl_event){ .kind = PAWL_EV_START });
     proceed(&p, 1);
     proceed(&p, 3);
-    receipts(&p, "llm", 1, PAWL_ERROR, "null");
-    receipts(&p, "llm", 2, PAWL_DONE, "null");
+    receipts(&p, "llm", 1, PAWL_OUTCOME_ERROR, "null");
+    receipts(&p, "llm", 2, PAWL_OUTCOME_DONE, "null");
     go_on(&p);
-    CHECK_INT(pawl_state_status(p.st), PAWL_FAILED);
+    CHECK_INT(pawl_state_status(p.st), PAWL_STATUS_FAILED);
     CHECK_LINES(drawn(&p, PAWL_PICTURE_TEXT),
                 "newsroom 3                                         essay-7, superstep 2: failed",
                 "  x worker    2/3 done,  work llm                  -> gather", "              1 failed",
@@ -622,9 +622,9 @@ PAWL_TEST(test_G12_joins_deferred_nodes_and_subgraphs_of_subgraphs)
                 "            n3_1_1[[\"deep<br>work llm<br>open\"]]:::open", "        class n3_1 open",
                 "        n3_0 --> n3_1_0", "        n3_1_e --> n3_e", "    class n3 open", "    nj0{\"2 of 3\"}",
                 "    nj1{\"any cancels rest\"}", "    nj2{\"all<br>1/2\"}", "    n3_e --- nj2", "    nj2 --> n6");
-    receipts(&p, "llm", 1, PAWL_DONE, "null");
+    receipts(&p, "llm", 1, PAWL_OUTCOME_DONE, "null");
     go_on(&p);
-    CHECK_INT(pawl_state_status(p.st), PAWL_INPUT_REQUIRED);
+    CHECK_INT(pawl_state_status(p.st), PAWL_STATUS_INPUT_REQUIRED);
     CHECK_LINES(drawn(&p, PAWL_PICTURE_TEXT), "  ? @start      waiting  takes turns     -> left, right");
     come_home(&p);
 }

@@ -27,7 +27,7 @@ PAWL_TEST(test_E1_an_effect_leaves_after_its_entry_is_stored)
     town t;
 
     town_begin(&t, town_essay(NULL), NULL);
-    CHECK_INT(pawl_engine_effect(t.e, "llm", is_stored, &t, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", is_stored, &t, PAWL_CLASS_AT_LEAST_ONCE, &t.err), PAWL_OK);
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":\"sky\"}"), PAWL_INTERRUPTED);
     CHECK_INT(t.calls, 1);
     CHECK_STR(pawl_run_get(t.e, "essay-1", "draft"), "a \"quoted\"\nline");
@@ -42,8 +42,8 @@ PAWL_TEST(test_a_command_without_a_handler_waits_and_says_so)
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":\"sky\"}"), PAWL_PENDING);
     CHECK_INT(t.err.code, PAWL_PENDING);
     CHECK(strstr(t.err.text, "/1.draft.1.0: no handler for effect \"llm\"") != NULL);
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "essay-1", NULL)), PAWL_WORKING);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "essay-1", NULL)), PAWL_STATUS_WORKING);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "essay-1", NULL), PAWL_INTERRUPTED);
     CHECK_INT(t.err.code, PAWL_OK);
     CHECK_INT(t.calls, 1);
@@ -52,22 +52,22 @@ PAWL_TEST(test_a_command_without_a_handler_waits_and_says_so)
 
 PAWL_TEST(test_E5_a_handler_of_another_class_is_refused)
 {
-    const pawl_limits once = { .cls = PAWL_ONCE };
+    const pawl_limits once = { .cls = PAWL_CLASS_ONCE };
     town t;
 
     town_begin(&t, town_essay(&once), NULL);
-    CHECK_INT(pawl_engine_effect(t.e, "llm", town_act, &t, PAWL_IDEMPOTENT, &t.err), PAWL_INVALID);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", town_act, &t, PAWL_CLASS_IDEMPOTENT, &t.err), PAWL_INVALID);
     CHECK_STR(t.err.text, "essay: effect \"llm\" is declared once, and its handler is idempotent");
-    CHECK_INT(pawl_engine_effect(t.e, "llm", town_act, &t, PAWL_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", town_act, &t, PAWL_CLASS_ONCE, NULL), PAWL_OK);
     t.err = (pawl_err){ PAWL_OK, "" };      /* what nobody declared stands in the journal as at-least-once */
-    CHECK_INT(pawl_engine_effect(t.e, "another", town_act, &t, PAWL_ONCE, &t.err), PAWL_INVALID);
+    CHECK_INT(pawl_engine_effect(t.e, "another", town_act, &t, PAWL_CLASS_ONCE, &t.err), PAWL_INVALID);
     CHECK_STR(t.err.text, "essay: effect \"another\" is declared at-least-once, and its handler is once");
-    CHECK_INT(pawl_engine_effect(t.e, "another", town_act, &t, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
-    CHECK_INT(pawl_engine_effect(t.e, "", town_act, &t, PAWL_AT_LEAST_ONCE, NULL), PAWL_INVALID);
-    CHECK_INT(pawl_engine_effect(t.e, "no name", town_act, &t, PAWL_AT_LEAST_ONCE, NULL), PAWL_INVALID);
+    CHECK_INT(pawl_engine_effect(t.e, "another", town_act, &t, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "", town_act, &t, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_INVALID);
+    CHECK_INT(pawl_engine_effect(t.e, "no name", town_act, &t, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_INVALID);
     CHECK_INT(pawl_engine_effect(t.e, "another", town_act, &t, (pawl_class)9, NULL), PAWL_INVALID);
-    CHECK_INT(pawl_engine_effect(t.e, "another", NULL, &t, PAWL_PURE, NULL), PAWL_INVALID);
-    CHECK_INT(pawl_engine_effect(NULL, "another", town_act, &t, PAWL_PURE, NULL), PAWL_INVALID);
+    CHECK_INT(pawl_engine_effect(t.e, "another", NULL, &t, PAWL_CLASS_PURE, NULL), PAWL_INVALID);
+    CHECK_INT(pawl_engine_effect(NULL, "another", town_act, &t, PAWL_CLASS_PURE, NULL), PAWL_INVALID);
     town_end(&t);
 }
 
@@ -91,7 +91,7 @@ static void timed(const pawl_limits *limits, const char *first, const char *seco
     town t;
 
     town_begin(&t, town_essay(limits), NULL);
-    CHECK_INT(pawl_engine_effect(t.e, "llm", takes_time, &t, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", takes_time, &t, PAWL_CLASS_AT_LEAST_ONCE, &t.err), PAWL_OK);
     t.replies[0] = first;
     t.replies[1] = second;
     CHECK_INT(town_run(&t, "r", NULL), *draft == '\0' ? PAWL_HALTED : PAWL_INTERRUPTED);
@@ -126,7 +126,7 @@ PAWL_TEST(test_E12_a_handler_that_returns_what_is_no_result_fails_the_command)
     town t;
 
     town_begin(&t, town_essay(NULL), NULL);
-    CHECK_INT(pawl_engine_effect(t.e, "llm", returns_pending, NULL, PAWL_AT_LEAST_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", returns_pending, NULL, PAWL_CLASS_AT_LEAST_ONCE, NULL), PAWL_OK);
     CHECK_INT(town_run(&t, "r", NULL), PAWL_HALTED);
     CHECK(town_stored(&t, "r", "its handler returned \\\"pending\\\", which is no result"));
     CHECK(*pawl_run_reason(t.e, "r") != '\0');
@@ -139,8 +139,8 @@ PAWL_TEST(test_a_handler_may_be_replaced)
     town t;
 
     town_begin(&t, town_essay(NULL), NULL);
-    CHECK_INT(pawl_engine_effect(t.e, "llm", is_stored, &t, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", is_stored, &t, PAWL_CLASS_AT_LEAST_ONCE, &t.err), PAWL_OK);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "7";
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":\"sky\"}"), PAWL_INTERRUPTED);
     CHECK_STR(pawl_run_get(t.e, "essay-1", "draft"), "7");
@@ -204,7 +204,7 @@ static void check_reply(say_fn *fn, const char *expected)
     town t;
 
     town_begin(&t, town_lines(both_ways, NULL), NULL);
-    CHECK_INT(pawl_engine_effect(t.e, "do", says, &say, PAWL_AT_LEAST_ONCE, &t.err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "do", says, &say, PAWL_CLASS_AT_LEAST_ONCE, &t.err), PAWL_OK);
     CHECK_INT(town_run(&t, "r", "{\"input\":1}"), PAWL_HALTED);
     out = pawl_run_get(t.e, "r", "out");
     if (n > 3 && strcmp(expected + n - 3, "...") == 0)
@@ -244,13 +244,13 @@ PAWL_TEST(test_a_handler_that_fails_says_why)
 
 static void check_retry(const pawl_retry *retry, const char *replies[8], const char *log, const char *draft_text, const char *status)
 {
-    const pawl_limits limits = { .cls = PAWL_IDEMPOTENT, .retry = *retry };
+    const pawl_limits limits = { .cls = PAWL_CLASS_IDEMPOTENT, .retry = *retry };
     pawl_state *st;
     town t;
 
     town_begin(&t, town_essay(&limits), NULL);
     memcpy(t.replies, replies, sizeof t.replies);
-    town_acts(&t, "llm", PAWL_IDEMPOTENT);
+    town_acts(&t, "llm", PAWL_CLASS_IDEMPOTENT);
     (void)(town_run(&t, "essay-1", "{\"request\":1}") == PAWL_OK);
     town_log(&t, log);
     st = pawl_run_state(t.e, "essay-1", NULL);
@@ -285,12 +285,12 @@ PAWL_TEST(test_E7_a_command_without_a_policy_is_tried_once)
 
 PAWL_TEST(test_E7_jitter_stays_between_nothing_and_the_delay)
 {
-    const pawl_limits limits = { .cls = PAWL_PURE, .retry = { .max_attempts = 50, .initial_ms = 1000, .max_ms = 1000, .jitter = true } };
+    const pawl_limits limits = { .cls = PAWL_CLASS_PURE, .retry = { .max_attempts = 50, .initial_ms = 1000, .max_ms = 1000, .jitter = true } };
     town t;
 
     town_begin(&t, town_essay(&limits), NULL);
     t.replies[0] = "!transient busy";
-    town_acts(&t, "llm", PAWL_PURE);
+    town_acts(&t, "llm", PAWL_CLASS_PURE);
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":1}"), PAWL_HALTED);
     CHECK_INT(t.calls, 50);
     CHECK(t.now >= 1000 && t.now <= 1000 + 49 * 1000);
@@ -304,7 +304,7 @@ PAWL_TEST(test_E8_what_became_of_a_command_is_in_its_outcome)
     town_begin(&t, town_lines(both_ways, NULL), NULL);
     t.replies[0] = "!timeout slow";
     t.replies[1] = "!unknown who knows";
-    town_acts(&t, "do", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "do", PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "a", "{\"input\":1}"), PAWL_HALTED);
     CHECK_INT(town_run(&t, "b", "{\"input\":1}"), PAWL_HALTED);
     CHECK(town_stored(&t, "a", ",\"timeout\",{\"code\":\"timeout\",\"text\":\"slow\"}]"));
@@ -330,7 +330,7 @@ PAWL_TEST(test_E9_sleeps_are_waited_for_the_one_that_ends_first_before_the_other
     const char *const names[3] = { "long", "short", "middle" };
     town t;
 
-    pawl_graph_channel(g, "order", PAWL_APPEND);
+    pawl_graph_channel(g, "order", PAWL_RULE_APPEND);
     for (int i = 0; i < 3; i++) {
         p.in = &ms[i];
         pawl_graph_node(g, names[i], nap, p.out);
@@ -365,7 +365,7 @@ PAWL_TEST(test_W5_of_several_deadlines_each_gives_its_default_in_its_time_and_an
     const char *const names[3] = { "long", "short", "middle" };
     town t;
 
-    pawl_graph_channel(g, "order", PAWL_APPEND);
+    pawl_graph_channel(g, "order", PAWL_RULE_APPEND);
     for (int i = 0; i < 3; i++) {
         p.in = &ms[i];
         pawl_graph_node(g, names[i], ask_for, p.out);
@@ -430,7 +430,7 @@ PAWL_TEST(test_K4_a_secret_of_the_environment_is_put_in_when_it_is_there)
 
     unsetenv("PAWL_TEST_KEY");
     town_begin(&t, town_lines(with_key, "env:PAWL_TEST_KEY"), NULL);
-    town_acts(&t, "http", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "http", PAWL_CLASS_AT_LEAST_ONCE);
     check_missing(&t, "env:PAWL_TEST_KEY");
     setenv("PAWL_TEST_KEY", "swordfish", 1);
     check_key(&t, "swordfish");
@@ -449,7 +449,7 @@ PAWL_TEST(test_K4_a_secret_of_a_file_is_put_in_without_its_newline)
     CHECK_INT(remove(path), 0);
     snprintf(spec, sizeof spec, "file:%s", path);
     town_begin(&t, town_lines(with_key, spec), NULL);
-    town_acts(&t, "http", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "http", PAWL_CLASS_AT_LEAST_ONCE);
     check_missing(&t, spec);
     CHECK((f = fdopen(fd, "w")) != NULL);
     fclose(f);
@@ -475,7 +475,7 @@ PAWL_TEST(test_K4_a_secret_that_is_no_text_or_too_long_is_not_put_in)
     fclose(f);
     snprintf(spec, sizeof spec, "file:%s", path);
     town_begin(&t, town_lines(with_key, spec), NULL);
-    town_acts(&t, "http", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "http", PAWL_CLASS_AT_LEAST_ONCE);
     check_missing(&t, spec);
     CHECK((f = fopen(path, "w")) != NULL);
     fputs("\xff\xfe", f);
@@ -501,7 +501,7 @@ PAWL_TEST(test_K4_a_secret_may_be_given_by_the_caller)
     town t;
 
     town_begin(&t, town_lines(with_key, "given:door"), NULL);
-    town_acts(&t, "http", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "http", PAWL_CLASS_AT_LEAST_ONCE);
     check_missing(&t, "given:door");
     pawl_engine_secret(t.e, given, &value);
     check_missing(&t, "given:door");

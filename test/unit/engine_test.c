@@ -16,7 +16,7 @@ PAWL_TEST(test_a_run_goes_on_until_somebody_is_asked_and_then_to_its_end)
     town t;
 
     town_begin(&t, town_essay(NULL), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "\"first\"";
     t.replies[1] = "\"second\"";
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":\"sky\"}"), PAWL_INTERRUPTED);
@@ -27,7 +27,7 @@ PAWL_TEST(test_a_run_goes_on_until_somebody_is_asked_and_then_to_its_end)
     CHECK_INT(pawl_answer(t.e, "essay-1", "publish", "true", &t.err), PAWL_HALTED);
     CHECK_STR(pawl_run_get(t.e, "essay-1", "draft"), "second");
     CHECK_STR(pawl_run_get(t.e, "essay-1", "no such"), "");
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "essay-1", &t.err)), PAWL_COMPLETED);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "essay-1", &t.err)), PAWL_STATUS_COMPLETED);
     town_verify(&t, "essay-1");
     town_end(&t);
 }
@@ -58,7 +58,7 @@ PAWL_TEST(test_X1_a_run_that_ended_otherwise_than_completed_says_why)
     pawl_graph_chain(g, PAWL_START, "page", PAWL_END, NULL);
     pawl_graph_gate(g, "page", "Print?");
     CHECK((e = pawl_engine_new(pawl_graph_compile(g, &err), pawl_store_memory(&err), &err)) != NULL);
-    CHECK_INT(pawl_engine_effect(e, "print", burns, NULL, PAWL_AT_LEAST_ONCE, &err), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(e, "print", burns, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     CHECK_INT(pawl_run(e, "a", NULL, &err), PAWL_INTERRUPTED);
     CHECK_INT(pawl_answer(e, "a", NULL, "true", &err), PAWL_HALTED);
     CHECK_INT(err.code, PAWL_EFFECT);
@@ -86,7 +86,7 @@ PAWL_TEST(test_W2_running_a_waiting_run_again_performs_nothing)
     town t;
 
     town_begin(&t, town_essay(NULL), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "\"first\"";
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":\"sky\"}"), PAWL_INTERRUPTED);
     size = town_journal(&t, "essay-1").size;
@@ -108,7 +108,7 @@ PAWL_TEST(test_W3_an_answer_is_checked_and_taken_once)
     town t;
 
     town_begin(&t, town_essay(NULL), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":\"sky\"}"), PAWL_INTERRUPTED);
     CHECK_INT(pawl_state_wait(pawl_run_state(t.e, "essay-1", NULL), 0, pawl_engine_step(t.e), &q, &t.err), PAWL_OK);
     snprintf(id, sizeof id, "%s", q.id);
@@ -129,7 +129,7 @@ PAWL_TEST(test_two_runs_of_one_engine_keep_apart)
     town t;
 
     town_begin(&t, town_essay(NULL), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "\"one\"";
     t.replies[1] = "\"two\"";
     CHECK_INT(town_run(&t, "a", "{\"request\":1}"), PAWL_INTERRUPTED);
@@ -161,13 +161,13 @@ PAWL_TEST(test_G13_starting_a_run_that_waits_for_input_gives_it_the_input)
     pawl_graph *g = pawl_graph_new("talk", 1);
     town t;
 
-    pawl_graph_channel(g, "said", PAWL_LAST);
-    pawl_graph_channel(g, "heard", PAWL_APPEND);
+    pawl_graph_channel(g, "said", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "heard", PAWL_RULE_APPEND);
     pawl_graph_node(g, "answer", reply_turn, NULL);
     pawl_graph_chain(g, PAWL_START, "answer", PAWL_END, NULL);
     pawl_graph_turns(g, "and now?");
     town_begin(&t, pawl_graph_compile(g, NULL), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     t.replies[0] = "\"hello\"";
     t.replies[1] = "\"bye\"";
     CHECK_INT(town_run(&t, "talk-1", "{\"said\":\"hi\"}"), PAWL_INTERRUPTED);
@@ -214,10 +214,10 @@ PAWL_TEST(test_E10_a_cancel_ends_a_run_that_only_waits)
     town t;
 
     town_begin(&t, town_essay(NULL), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":1}"), PAWL_INTERRUPTED);
     CHECK_INT(pawl_event_send(t.e, "essay-1", &(pawl_event){ .kind = PAWL_EV_CANCEL, .by = "ada" }, &t.err), PAWL_HALTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "essay-1", NULL)), PAWL_CANCELED_RUN);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "essay-1", NULL)), PAWL_STATUS_CANCELED);
     CHECK_INT(town_run(&t, "essay-1", NULL), PAWL_HALTED);
     town_verify(&t, "essay-1");
     town_end(&t);
@@ -230,9 +230,9 @@ PAWL_TEST(test_G4_a_failed_run_is_opened_again_by_a_person)
     town_begin(&t, town_essay(NULL), NULL);
     t.replies[0] = "!denied no";
     t.replies[1] = "\"yes\"";
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":1}"), PAWL_HALTED);
-    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "essay-1", NULL)), PAWL_FAILED);
+    CHECK_INT(pawl_state_status(pawl_run_state(t.e, "essay-1", NULL)), PAWL_STATUS_FAILED);
     CHECK_INT(pawl_event_send(t.e, "essay-1", &(pawl_event){ .kind = PAWL_EV_REOPEN, .by = "ada" }, &t.err), PAWL_INTERRUPTED);
     CHECK_STR(pawl_run_get(t.e, "essay-1", "draft"), "yes");
     town_verify(&t, "essay-1");
@@ -246,7 +246,7 @@ PAWL_TEST(test_G8_a_fork_goes_its_own_way_from_any_entry)
     town_begin(&t, town_essay(NULL), NULL);
     t.replies[0] = "\"first\"";
     t.replies[1] = "\"second\"";
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "a", "{\"request\":1}"), PAWL_INTERRUPTED);
     CHECK_INT(pawl_run_fork(t.e, "a", 0, "now", &t.err), PAWL_OK);
     CHECK_INT(pawl_run_fork(t.e, "a", 1, "then", &t.err), PAWL_OK);
@@ -268,7 +268,7 @@ PAWL_TEST(test_G8_a_fork_that_cannot_be_is_refused)
     town t;
 
     town_begin(&t, town_essay(NULL), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "a", "{\"request\":1}"), PAWL_INTERRUPTED);
     CHECK_INT(pawl_run_fork(t.e, "a", 0, "a", &t.err), PAWL_CONFLICT);
     CHECK_STR(t.err.text, "a: a run of this id exists, with another base");
@@ -298,7 +298,7 @@ PAWL_TEST(test_G9_a_watcher_sees_each_entry_once_it_is_stored_and_applied)
     town t;
 
     town_begin(&t, town_essay(NULL), NULL);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     pawl_engine_watch(t.e, watch, &t);
     CHECK_INT(town_run(&t, "r", "{\"request\":1}"), PAWL_INTERRUPTED);
     town_log(&t, "start 1.draft.1.0 {\"about\":1}; receipt ");
@@ -325,7 +325,7 @@ PAWL_TEST(test_K6_a_journal_of_an_engine_goes_on_without_it)
 
     town_begin(&t, town_essay(NULL), NULL);
     t.replies[0] = "\"first\"";
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":1}"), PAWL_INTERRUPTED);
     journal = town_journal(&t, "essay-1");
     copy = malloc(journal.size);
@@ -337,7 +337,7 @@ PAWL_TEST(test_K6_a_journal_of_an_engine_goes_on_without_it)
     CHECK_STR(pawl_value_string(pawl_state_get(st, "draft")), "first");
     CHECK_INT(pawl_feed(m, st, &(pawl_event){ .kind = PAWL_EV_ANSWER, .value = "true", .time_ms = 2000 }, s, &err), PAWL_HALTED);
     CHECK_INT(pawl_apply(st, pawl_step_entry(s), &err), PAWL_OK);
-    CHECK_INT(pawl_state_status(st), PAWL_COMPLETED);
+    CHECK_INT(pawl_state_status(st), PAWL_STATUS_COMPLETED);
     pawl_state_free(st);
     pawl_step_free(s);
     pawl_machine_free(m);
@@ -361,7 +361,7 @@ static pawl_code large(const pawl_job *cmd, pawl_reply *reply, void *arg)
     return PAWL_OK;
 }
 
-static const pawl_limits once = { .cls = PAWL_ONCE };
+static const pawl_limits once = { .cls = PAWL_CLASS_ONCE };
 
 /* What is not stored has not happened, and what is stored goes on: nothing is lost or seen twice. */
 PAWL_TEST(test_G9_a_failed_append_throws_the_live_state_away)
@@ -374,7 +374,7 @@ PAWL_TEST(test_G9_a_failed_append_throws_the_live_state_away)
     heap_init(&h);
     alloc = heap_alloc(&h);
     town_begin(&t, town_essay(&once), store_memory_in(&alloc, NULL));
-    CHECK_INT(pawl_engine_effect(t.e, "llm", large, &t, PAWL_ONCE, NULL), PAWL_OK);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", large, &t, PAWL_CLASS_ONCE, NULL), PAWL_OK);
     pawl_engine_watch(t.e, watch, &t);
     starved = &h;
     CHECK_INT(town_run(&t, "essay-1", "{\"request\":1}"), PAWL_NOMEM);
@@ -411,7 +411,7 @@ PAWL_TEST(test_G9_a_run_goes_on_after_any_failed_append)
         alloc = heap_alloc(&h);
         CHECK((store = store_memory_in(&alloc, NULL)) != NULL);
         town_begin(&t, town_essay(&once), store);
-        CHECK_INT(pawl_engine_effect(t.e, "llm", large, &t, PAWL_ONCE, NULL), PAWL_OK);
+        CHECK_INT(pawl_engine_effect(t.e, "llm", large, &t, PAWL_CLASS_ONCE, NULL), PAWL_OK);
         heap_fail_at(&h, n);
         rc = town_run(&t, "essay-1", "{\"request\":1}");
         if (rc == PAWL_NOMEM)
@@ -464,7 +464,7 @@ PAWL_TEST(test_G10_another_input_for_a_run_that_is_there_is_an_error)
     CHECK_INT(town_run(&t, "r", "{ \"request\": 1 }"), PAWL_PENDING);
     CHECK_INT(town_run(&t, "r", "{\"request\":2}"), PAWL_CONFLICT);
     CHECK_STR(t.err.text, "r: it was begun with another input, and asks for none: go on without one, or begin another run");
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "r", NULL), PAWL_INTERRUPTED);
     CHECK_INT(town_run(&t, "r", "{\"request\":2}"), PAWL_CONFLICT);
     CHECK_INT(pawl_answer(t.e, "r", NULL, "true", NULL), PAWL_HALTED);
@@ -502,7 +502,7 @@ PAWL_TEST(test_a_run_that_cannot_begin_leaves_nothing_behind)
     CHECK_INT(pawl_run(t.e, "r", "{", NULL), PAWL_INVALID);
     town_runs(&t, "");
     CHECK_INT(pawl_answer(t.e, "r", NULL, "1", NULL), PAWL_GONE);
-    town_acts(&t, "llm", PAWL_AT_LEAST_ONCE);
+    town_acts(&t, "llm", PAWL_CLASS_AT_LEAST_ONCE);
     CHECK_INT(town_run(&t, "r", "{\"request\":1}"), PAWL_INTERRUPTED);
     town_verify(&t, "r");
     town_end(&t);

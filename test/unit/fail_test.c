@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_SUM, .first = "0" }, { .name = "log", .rule = PAWL_APPEND },
-                                         { .name = "one", .rule = PAWL_SINGLE }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { .name = "log", .rule = PAWL_RULE_APPEND },
+                                         { .name = "one", .rule = PAWL_RULE_SINGLE }, { 0 } };
 
 static pawl_graph *graph(const part *parts)
 {
@@ -257,7 +257,7 @@ static size_t calls_made(const pawl_retry *policy, const char *code)
         pawl_command cmd;
 
         CHECK_INT(pawl_state_command(w.st, 0, w.look, &cmd, NULL, &w.err), PAWL_OK);
-        if (cmd.kind == PAWL_SLEEP) {
+        if (cmd.kind == PAWL_COMMAND_SLEEP) {
             world_timer(&w, "a");
             continue;
         }

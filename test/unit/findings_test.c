@@ -127,7 +127,7 @@ PAWL_TEST(test_check_any_and_k_of_n_joins_get_stuck_only_below_k)
             pawl_graph_edge(g, PAWL_START, "b2");
             pawl_graph_edge(g, "b2", "b");
             pawl_graph_route(g, "b", node_routes, NULL, NULL, "c", PAWL_END, NULL);
-            pawl_graph_join_of(g, "done", sources, 3, k, cancel ? PAWL_CANCEL_REST : PAWL_IGNORE_REST);
+            pawl_graph_join_of(g, "done", sources, 3, k, cancel ? PAWL_JOIN_CANCELS_REST : PAWL_JOIN_IGNORES_REST);
             pawl_graph_edge(g, "done", PAWL_END);
             CHECK_STR(FINDINGS(g), k == 3 ? "join-stuck | kofn: join \"a+b+c:done\" gets stuck: nothing is next, and \"c\" is not done | "
                                             "@start -> {a,b2} -> b\n"
@@ -148,7 +148,7 @@ PAWL_TEST(test_check_a_cancelled_rest_does_not_take_the_target_along)
     pawl_graph_edge(g, PAWL_START, "a");
     pawl_graph_edge(g, PAWL_START, "b2");
     pawl_graph_edge(g, "b2", "b");
-    pawl_graph_join_of(g, "done", sources, 2, 1, PAWL_CANCEL_REST);
+    pawl_graph_join_of(g, "done", sources, 2, 1, PAWL_JOIN_CANCELS_REST);
     pawl_graph_edge(g, "done", "b");
     pawl_graph_route(g, "b", node_routes, NULL, NULL, PAWL_END, "b", NULL);
     CHECK_STR(FINDINGS(g), "(warning) endless-loop | race: endless loop of \"b\", \"done\": only max_steps (1000) ends it | "
@@ -208,10 +208,10 @@ PAWL_TEST(test_K3_check_two_writers_in_one_superstep)
     pawl_graph *g = pawl_graph_new("two", 1), *inner = essay();
 
     nodes_add(g, "a b c");
-    pawl_graph_channel(g, "text", PAWL_LAST);
-    pawl_graph_channel(g, "only", PAWL_SINGLE);
-    pawl_graph_channel(g, "list", PAWL_APPEND);
-    pawl_graph_channel(g, "apart", PAWL_LAST);
+    pawl_graph_channel(g, "text", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "only", PAWL_RULE_SINGLE);
+    pawl_graph_channel(g, "list", PAWL_RULE_APPEND);
+    pawl_graph_channel(g, "apart", PAWL_RULE_LAST);
     pawl_graph_sub(g, "inner", inner);
     pawl_graph_edge(g, PAWL_START, "a");
     pawl_graph_edge(g, "a", "b");
@@ -264,7 +264,7 @@ static pawl_graph *wide(unsigned n, bool joined)
         pawl_graph_edge(g, then, PAWL_END);
     }
     if (joined)
-        pawl_graph_join_of(g, "done", sources, n, 0, PAWL_IGNORE_REST);
+        pawl_graph_join_of(g, "done", sources, n, 0, PAWL_JOIN_IGNORES_REST);
     else
         pawl_graph_edge(g, "n0", "done");
     return g;
@@ -312,7 +312,7 @@ PAWL_TEST(test_check_is_for_graphs)
 
 static pawl_graph *scene(const pawl_alloc *alloc, bool sound)
 {
-    const pawl_channel first = { .name = "list", .rule = PAWL_APPEND, .first = "[1,2]" };
+    const pawl_channel first = { .name = "list", .rule = PAWL_RULE_APPEND, .first = "[1,2]" };
     pawl_graph *g = pawl_graph_new_in("scene", 1, alloc), *inner = pawl_graph_new_in("inner", 1, alloc);
 
     if (inner != NULL)
@@ -336,7 +336,7 @@ static pawl_graph *scene(const pawl_alloc *alloc, bool sound)
     pawl_graph_gate(g, "z", "in?");
     pawl_graph_edge(g, "z", PAWL_END);
     pawl_graph_writes(g, "x", "list", NULL);
-    pawl_graph_hook(g, NULL, PAWL_BEFORE, "ask");
+    pawl_graph_hook(g, NULL, PAWL_PHASE_BEFORE, "ask");
     pawl_graph_effect(g, "ask", NULL);
     return g;
 }

@@ -46,7 +46,7 @@ static pawl_machine *shop(pawl_class cls)
 {
     pawl_graph *g = pawl_graph_new("shop", 1);
 
-    pawl_graph_channel(g, "paid", PAWL_LAST);
+    pawl_graph_channel(g, "paid", PAWL_RULE_LAST);
     pawl_graph_node(g, "buy", pays, NULL);
     pawl_graph_effect(g, "pay", &(pawl_limits){ .cls = cls });
     pawl_graph_chain(g, PAWL_START, "buy", PAWL_END, NULL);
@@ -62,7 +62,7 @@ static void shop_forked(world *w, pawl_class cls)
 
 PAWL_TEST(test_K10_a_fork_issues_a_command_that_may_happen_again)
 {
-    const pawl_class classes[] = { PAWL_PURE, PAWL_IDEMPOTENT, PAWL_AT_LEAST_ONCE };
+    const pawl_class classes[] = { PAWL_CLASS_PURE, PAWL_CLASS_IDEMPOTENT, PAWL_CLASS_AT_LEAST_ONCE };
 
     for (size_t i = 0; i < 3; i++) {
         world w;
@@ -78,7 +78,7 @@ PAWL_TEST(test_K10_a_fork_issues_a_command_that_may_happen_again)
 
 PAWL_TEST(test_K10_a_fork_asks_before_it_issues_what_must_not_happen_twice)
 {
-    const pawl_class classes[] = { PAWL_ONCE, PAWL_COMPENSABLE };
+    const pawl_class classes[] = { PAWL_CLASS_ONCE, PAWL_CLASS_COMPENSABLE };
 
     for (size_t i = 0; i < 2; i++) {
         pawl_wait q;
@@ -112,7 +112,7 @@ PAWL_TEST(test_K10_a_person_who_says_no_ends_the_fork)
 {
     world w;
 
-    shop_forked(&w, PAWL_ONCE);
+    shop_forked(&w, PAWL_CLASS_ONCE);
     CHECK_INT(world_answer(&w, NULL, "false"), PAWL_HALTED);
     CHECK_STR(world_status(&w), "rejected");
     CHECK_STR(world_reason(&w), "{\"code\":\"denied\",\"text\":\"a command of the run that this is a fork of is not to be issued again\"}");
@@ -151,7 +151,7 @@ PAWL_TEST(test_K10_what_was_performed_in_the_open_superstep_is_asked_about_too)
     pawl_graph *g = pawl_graph_new("pair", 1);
     world w;
 
-    pawl_graph_effect(g, "pay", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_effect(g, "pay", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     for (int i = 0; i < 2; i++) {
         pawl_graph_work(g, i == 0 ? "one" : "two", "pay");
         pawl_graph_chain(g, PAWL_START, i == 0 ? "one" : "two", PAWL_END, NULL);
@@ -171,7 +171,7 @@ PAWL_TEST(test_K10_a_fork_of_a_fork_that_was_not_answered_asks_once)
 {
     world w;
 
-    shop_forked(&w, PAWL_ONCE);
+    shop_forked(&w, PAWL_CLASS_ONCE);
     world_fork(&w, &third);
     CHECK_INT(pawl_state_waits(w.st), 1);
     CHECK_STR(wait_at(&w, 0).id, "run-3~0000000000000003/0.@.1.0");
@@ -186,7 +186,7 @@ PAWL_TEST(test_K10_a_command_inside_a_subgraph_is_asked_about)
     pawl_graph *g = pawl_graph_new("outer", 1), *in = pawl_graph_new("inner", 1);
     world w;
 
-    pawl_graph_effect(in, "pay", &(pawl_limits){ .cls = PAWL_ONCE });
+    pawl_graph_effect(in, "pay", &(pawl_limits){ .cls = PAWL_CLASS_ONCE });
     pawl_graph_work(in, "deep", "pay");
     pawl_graph_chain(in, PAWL_START, "deep", PAWL_END, NULL);
     pawl_graph_sub(g, "sub", in);
@@ -219,11 +219,11 @@ static pawl_code keeper(pawl_step *s, const pawl_happening *h, void *arg)
 
 static pawl_machine *keeper_machine(void)
 {
-    const pawl_channel channels[] = { { .name = "log", .rule = PAWL_APPEND } };
+    const pawl_channel channels[] = { { .name = "log", .rule = PAWL_RULE_APPEND } };
     pawl_err err = {0};
     pawl_machine *m = pawl_flow_reducer("keeper", 1, channels, 1, keeper, NULL, NULL, &err);
 
-    CHECK_INT(pawl_flow_effect(m, "pay", &(pawl_limits){ .cls = PAWL_ONCE }, &err), PAWL_OK);
+    CHECK_INT(pawl_flow_effect(m, "pay", &(pawl_limits){ .cls = PAWL_CLASS_ONCE }, &err), PAWL_OK);
     return m;
 }
 
@@ -243,7 +243,7 @@ PAWL_TEST(test_K10_a_reducer_s_command_goes_out_when_somebody_said_so)
     CHECK_INT(pawl_state_command(w.st, 1, w.look, &cmd, NULL, &w.err), PAWL_OK);
     CHECK_STR(cmd.id, "run-2~0000000000000002/1.@.1.0");
     CHECK_STR(pawl_text(w.look, cmd.args), "{\"price\":7}");
-    CHECK_INT(cmd.limits.cls, PAWL_ONCE);
+    CHECK_INT(cmd.limits.cls, PAWL_CLASS_ONCE);
     world_crash(&w);
     CHECK_INT(world_receipt(&w, "1.@.1.0", "\"done\""), PAWL_PENDING);
     CHECK_INT(world_receipt(&w, "0.@.1.0", "\"blue\""), PAWL_HALTED);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "n", .rule = PAWL_SUM, .first = "0" },
-                                         { .name = "log", .rule = PAWL_APPEND }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" },
+                                         { .name = "log", .rule = PAWL_RULE_APPEND }, { 0 } };
 
 static pawl_graph *graph(const part *parts)
 {
@@ -195,7 +195,7 @@ PAWL_TEST(test_G2_a_subgraph_that_failed_inside_gives_its_place_back)
     pawl_graph *g = pawl_graph_new("plan", 1);
     world w;
 
-    pawl_graph_channel(g, "log", PAWL_APPEND);
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
     pawl_graph_sub(g, "sub", script_graph("inner", 1, NULL, inner));
     pawl_graph_node(g, "after", script_node, "call llm 2 -> log");
     pawl_graph_chain(g, PAWL_START, "sub", PAWL_END, NULL);

@@ -19,7 +19,7 @@ static const char *message(int n)
     return text;
 }
 
-static const pawl_channel channels[] = { { .name = "msgs", .rule = PAWL_APPEND }, { .name = "n", .rule = PAWL_SUM }, { .name = "x" }, { 0 } };
+static const pawl_channel channels[] = { { .name = "msgs", .rule = PAWL_RULE_APPEND }, { .name = "n", .rule = PAWL_RULE_SUM }, { .name = "x" }, { 0 } };
 
 /* Asks with the whole conversation by reference, and adds what it is told. */
 static const part talker[] = { { "talk", "talk", "ref llm msgs -> msgs | n=1" }, { 0 } };

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "n", .rule = PAWL_SUM, .first = "0" },
-                                         { .name = "log", .rule = PAWL_APPEND }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" },
+                                         { .name = "log", .rule = PAWL_RULE_APPEND }, { 0 } };
 
 static pawl_code body(pawl_step *s, void *arg)
 {
@@ -96,7 +96,7 @@ PAWL_TEST(test_P4_before_a_node_all_six_verdicts)
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        CHECK_STR(after_verdict(PAWL_BEFORE, rows[i].verdict, rows[i].then), rows[i].comes);
+        CHECK_STR(after_verdict(PAWL_PHASE_BEFORE, rows[i].verdict, rows[i].then), rows[i].comes);
 }
 
 PAWL_TEST(test_P4_after_a_node_all_six_verdicts)
@@ -117,7 +117,7 @@ PAWL_TEST(test_P4_after_a_node_all_six_verdicts)
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        CHECK_STR(after_verdict(PAWL_AFTER, rows[i].verdict, rows[i].then), rows[i].comes);
+        CHECK_STR(after_verdict(PAWL_PHASE_AFTER, rows[i].verdict, rows[i].then), rows[i].comes);
 }
 
 PAWL_TEST(test_P4_what_is_no_verdict_denies)
@@ -125,11 +125,11 @@ PAWL_TEST(test_P4_what_is_no_verdict_denies)
     const char *const said[] = { "null", "{}", "true", "\"proceed\"", "{\"verdict\":\"allow\"}", "{\"verdict\":1}", "[]" };
 
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        CHECK_STR(after_verdict(PAWL_BEFORE, said[i], NULL), REJECTED("gave no verdict"));
-        CHECK_STR(after_verdict(PAWL_AFTER, said[i], NULL), REJECTED("gave no verdict"));
+        CHECK_STR(after_verdict(PAWL_PHASE_BEFORE, said[i], NULL), REJECTED("gave no verdict"));
+        CHECK_STR(after_verdict(PAWL_PHASE_AFTER, said[i], NULL), REJECTED("gave no verdict"));
     }
-    CHECK_STR(after_verdict(PAWL_BEFORE, "error", NULL), REJECTED("failed"));
-    CHECK_STR(after_verdict(PAWL_AFTER, "error", NULL), REJECTED("failed"));
+    CHECK_STR(after_verdict(PAWL_PHASE_BEFORE, "error", NULL), REJECTED("failed"));
+    CHECK_STR(after_verdict(PAWL_PHASE_AFTER, "error", NULL), REJECTED("failed"));
 }
 
 /* Nothing of a denied node is kept, and nothing of it was performed. */
@@ -138,7 +138,7 @@ PAWL_TEST(test_P4_a_denied_node_leaves_no_trace_in_the_state)
     pawl_graph *g = hooked();
     world w;
 
-    pawl_graph_hook(g, "a", PAWL_AFTER, "hook");
+    pawl_graph_hook(g, "a", PAWL_PHASE_AFTER, "hook");
     begin(&w, g);
     world_receipt(&w, "a", "{\"verdict\":\"deny\"}");
     CHECK_STR(world_all(&w), "{\"n\":0}");
@@ -148,11 +148,11 @@ PAWL_TEST(test_P4_a_denied_node_leaves_no_trace_in_the_state)
 
 PAWL_TEST(test_P4_a_hook_leads_only_where_the_node_may_go_and_writes_only_what_there_is)
 {
-    CHECK_STR(after_verdict(PAWL_AFTER, "{\"verdict\":\"modify\",\"goto\":\"b\"}", NULL),
+    CHECK_STR(after_verdict(PAWL_PHASE_AFTER, "{\"verdict\":\"modify\",\"goto\":\"b\"}", NULL),
               "failed {\"code\":\"invalid\",\"text\":\"node \\\"a\\\": \\\"b\\\" is no declared target: say pawl_graph_goto(g, \\\"a\\\", \\\"b\\\", NULL)\"}");
-    CHECK_STR(after_verdict(PAWL_AFTER, "{\"verdict\":\"modify\",\"goto\":[\"c\",7]}", NULL),
+    CHECK_STR(after_verdict(PAWL_PHASE_AFTER, "{\"verdict\":\"modify\",\"goto\":[\"c\",7]}", NULL),
               "failed {\"code\":\"invalid\",\"text\":\"node \\\"a\\\": \\\"\\\" is no declared target: say pawl_graph_goto(g, \\\"a\\\", \\\"\\\", NULL)\"}");
-    CHECK_STR(after_verdict(PAWL_BEFORE, "{\"verdict\":\"replace\",\"writes\":{\"z\":1}}", NULL),
+    CHECK_STR(after_verdict(PAWL_PHASE_BEFORE, "{\"verdict\":\"replace\",\"writes\":{\"z\":1}}", NULL),
               "failed {\"code\":\"invalid\",\"text\":\"node \\\"a\\\": there is no channel \\\"z\\\"\"}");
 }
 
@@ -163,10 +163,10 @@ PAWL_TEST(test_P4_hooks_run_in_order_and_each_sees_what_those_before_it_made)
     pawl_graph *g = hooked();
     world w;
 
-    pawl_graph_hook(g, "a", PAWL_BEFORE, "own");
-    pawl_graph_hook(g, "a", PAWL_AFTER, "own");
-    pawl_graph_hook(g, NULL, PAWL_BEFORE, "all");       /* of every node: before those of one */
-    pawl_graph_hook(g, NULL, PAWL_AFTER, "all");
+    pawl_graph_hook(g, "a", PAWL_PHASE_BEFORE, "own");
+    pawl_graph_hook(g, "a", PAWL_PHASE_AFTER, "own");
+    pawl_graph_hook(g, NULL, PAWL_PHASE_BEFORE, "all");       /* of every node: before those of one */
+    pawl_graph_hook(g, NULL, PAWL_PHASE_AFTER, "all");
     begin(&w, g);
     world_receipt(&w, "a", "{\"args\":{\"k\":1},\"verdict\":\"modify\"}");
     world_receipt(&w, "a", "{\"verdict\":\"proceed\"}");
@@ -191,9 +191,9 @@ PAWL_TEST(test_P4_a_node_that_is_replaced_still_meets_the_hooks_behind)
     pawl_graph *g = hooked();
     world w;
 
-    pawl_graph_hook(g, "a", PAWL_BEFORE, "first");
-    pawl_graph_hook(g, "a", PAWL_BEFORE, "second");
-    pawl_graph_hook(g, "a", PAWL_AFTER, "third");
+    pawl_graph_hook(g, "a", PAWL_PHASE_BEFORE, "first");
+    pawl_graph_hook(g, "a", PAWL_PHASE_BEFORE, "second");
+    pawl_graph_hook(g, "a", PAWL_PHASE_AFTER, "third");
     pawl_graph_gate(g, "a", "never asked");             /* it is not entered */
     begin(&w, g);
     world_receipt(&w, "a", "{\"verdict\":\"replace\",\"writes\":{\"log\":\"r\"}}");
@@ -218,9 +218,9 @@ PAWL_TEST(test_P4_a_visit_goes_through_its_phases_and_asks_nothing_twice)
     pawl_graph_edge(g, "b", "d");
     pawl_graph_edge(g, "d", PAWL_END);
     pawl_graph_interrupt_before(g, "d");
-    pawl_graph_hook(g, "d", PAWL_BEFORE, "before");
+    pawl_graph_hook(g, "d", PAWL_PHASE_BEFORE, "before");
     pawl_graph_gate(g, "d", "in?");
-    pawl_graph_hook(g, "d", PAWL_AFTER, "after");
+    pawl_graph_hook(g, "d", PAWL_PHASE_AFTER, "after");
     pawl_graph_interrupt_after(g, "d");
     begin(&w, g);
     for (int i = 0; pawl_state_next(w.st) != PAWL_HALTED; i++) {
@@ -256,7 +256,7 @@ PAWL_TEST(test_E7_P4_a_retry_meets_its_hooks_again)
     pawl_graph_node(g, "d", script_node, "fail transient busy");
     pawl_graph_chain(g, "b", "d", PAWL_END, NULL);
     pawl_graph_retry(g, "d", &retry);
-    pawl_graph_hook(g, "d", PAWL_BEFORE, "before");
+    pawl_graph_hook(g, "d", PAWL_PHASE_BEFORE, "before");
     begin(&w, g);
     world_receipt(&w, "d", "{\"verdict\":\"proceed\"}");
     CHECK_STR(world_open(&w, "d", false), "run-1~0000000000000001/3.d.2.0");
@@ -278,8 +278,8 @@ PAWL_TEST(test_P4_hooks_of_work_nodes_and_subgraphs)
     pawl_graph_sub(g, "sub", script_graph("inner", 1, channels, inner));
     pawl_graph_map(g, "sub", "log", "log", false, true);
     pawl_graph_chain(g, PAWL_START, "job", "sub", PAWL_END, NULL);
-    pawl_graph_hook(g, NULL, PAWL_BEFORE, "before");
-    pawl_graph_hook(g, NULL, PAWL_AFTER, "after");
+    pawl_graph_hook(g, NULL, PAWL_PHASE_BEFORE, "before");
+    pawl_graph_hook(g, NULL, PAWL_PHASE_AFTER, "after");
     begin(&w, g);
     world_receipt(&w, "job", "{\"args\":5,\"verdict\":\"modify\"}");
     world_receipt(&w, "job", "{\"log\":\"job\"}");
@@ -309,7 +309,7 @@ PAWL_TEST(test_P4_a_subgraph_that_a_hook_stops_is_never_entered)
 
         pawl_graph_sub(g, "sub", script_graph("inner", 1, NULL, inner));
         pawl_graph_chain(g, "b", "sub", PAWL_END, NULL);
-        pawl_graph_hook(g, "sub", PAWL_BEFORE, "before");
+        pawl_graph_hook(g, "sub", PAWL_PHASE_BEFORE, "before");
         begin(&w, g);
         world_receipt(&w, "sub", verdicts[i]);
         CHECK_STR(world_status(&w), i == 0 ? "rejected" : "completed");
@@ -327,7 +327,7 @@ PAWL_TEST(test_P4_an_after_hook_is_told_what_was_written)
     pawl_command cmd;
     world w;
 
-    pawl_graph_hook(g, "a", PAWL_AFTER, "hook");
+    pawl_graph_hook(g, "a", PAWL_PHASE_AFTER, "hook");
     begin(&w, g);
     CHECK_INT(pawl_state_command(w.st, 0, w.look, &cmd, NULL, &w.err), PAWL_OK);
     CHECK_STR(pawl_text(w.look, cmd.args), "{\"args\":null,\"node\":\"a\",\"phase\":\"after\",\"writes\":{\"log\":2,\"x\":{\"k\":[2]},\"y\":\"z\"}}");

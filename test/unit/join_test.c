@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_SUM, .first = "0" }, { .name = "log", .rule = PAWL_APPEND }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { .name = "log",
+    .rule = PAWL_RULE_APPEND }, { 0 } };
 
 static void begin(world *w, pawl_graph *g, const char *input)
 {
@@ -206,7 +207,7 @@ PAWL_TEST(test_G3_any_fires_with_the_first_and_ignores_the_rest)
 {
     world w;
 
-    begin(&w, race(1, PAWL_IGNORE_REST), NULL);
+    begin(&w, race(1, PAWL_JOIN_IGNORES_REST), NULL);
     world_expect(&w, "1 start working | start {}; close -> a b c\n"
                      "2 tick working | a leaves log=\"a\"; b leaves log=\"b\"; c leaves log=\"c\"; close -> b2 c2 first joins {\"a+b2+c3:first\":[\"a\",\"!\"]}\n"
                      "3 tick working | b2 leaves log=\"b2\"; c2 leaves log=\"c2\"; first leaves log=\"first\"; close -> c3 joins {\"a+b2+c3:first\":[\"a\",\"!\",\"b2\"]}\n"
@@ -218,7 +219,7 @@ PAWL_TEST(test_G3_any_cancels_what_can_only_go_on_to_a_source)
 {
     world w;
 
-    begin(&w, race(1, PAWL_CANCEL_REST), NULL);
+    begin(&w, race(1, PAWL_JOIN_CANCELS_REST), NULL);
     world_expect(&w, "1 start working | start {}; close -> a b c\n"
                      "2 tick working | a leaves log=\"a\"; b leaves log=\"b\"; c leaves log=\"c\"; close -> first\n"
                      "3 tick completed | first leaves log=\"first\"; close ->\n");
@@ -227,9 +228,9 @@ PAWL_TEST(test_G3_any_cancels_what_can_only_go_on_to_a_source)
 
 PAWL_TEST(test_G3_two_of_three_fire_with_the_second)
 {
-    CHECK_STR(log_of(race(2, PAWL_IGNORE_REST), NULL), "[\"a\",\"b\",\"c\",\"b2\",\"c2\",\"c3\",\"first\"]");
-    CHECK_STR(log_of(race(2, PAWL_CANCEL_REST), NULL), "[\"a\",\"b\",\"c\",\"b2\",\"c2\",\"first\"]");
-    CHECK_STR(log_of(race(0, PAWL_CANCEL_REST), NULL), "[\"a\",\"b\",\"c\",\"b2\",\"c2\",\"c3\",\"first\"]");  /* 0: all */
+    CHECK_STR(log_of(race(2, PAWL_JOIN_IGNORES_REST), NULL), "[\"a\",\"b\",\"c\",\"b2\",\"c2\",\"c3\",\"first\"]");
+    CHECK_STR(log_of(race(2, PAWL_JOIN_CANCELS_REST), NULL), "[\"a\",\"b\",\"c\",\"b2\",\"c2\",\"first\"]");
+    CHECK_STR(log_of(race(0, PAWL_JOIN_CANCELS_REST), NULL), "[\"a\",\"b\",\"c\",\"b2\",\"c2\",\"c3\",\"first\"]");  /* 0: all */
 }
 
 /* Both sources of one superstep come together, whoever was faster: the clock has no say. */
@@ -243,7 +244,7 @@ PAWL_TEST(test_G3_joins_count_by_superstep_not_by_clock)
         pawl_graph *g = script_graph("plan", 1, channels, parts);
 
         pawl_graph_node(g, "first", script_node, "get log -> x | n=1");
-        pawl_graph_join_of(g, "first", sources, 2, 1, PAWL_CANCEL_REST);
+        pawl_graph_join_of(g, "first", sources, 2, 1, PAWL_JOIN_CANCELS_REST);
         pawl_graph_edge(g, "first", PAWL_END);
         begin(&w, g, NULL);
         world_receipt(&w, sources[order], order == 0 ? "\"a\"" : "\"b\"");
@@ -273,15 +274,15 @@ static pawl_graph *race_rounds(pawl_join_rest rest)
 
 PAWL_TEST(test_G3_any_arms_itself_again_when_its_round_is_over)
 {
-    CHECK_STR(log_of(race_rounds(PAWL_IGNORE_REST), NULL),
+    CHECK_STR(log_of(race_rounds(PAWL_JOIN_IGNORES_REST), NULL),
               "[\"fork\",\"a\",\"b\",\"b2\",\"first\",\"fork\",\"a\",\"b\",\"b2\",\"first\",\"fork\",\"a\",\"b\",\"b2\",\"first\"]");
-    CHECK_STR(log_of(race_rounds(PAWL_CANCEL_REST), NULL),
+    CHECK_STR(log_of(race_rounds(PAWL_JOIN_CANCELS_REST), NULL),
               "[\"fork\",\"a\",\"b\",\"first\",\"fork\",\"a\",\"b\",\"first\",\"fork\",\"a\",\"b\",\"first\"]");
 }
 
 PAWL_TEST(test_G3_a_branch_with_another_way_on_is_not_cancelled)
 {
-    pawl_graph *g = race(1, PAWL_CANCEL_REST);
+    pawl_graph *g = race(1, PAWL_JOIN_CANCELS_REST);
 
     pawl_graph_node(g, "log", logs, NULL);
     pawl_graph_chain(g, "c", "log", PAWL_END, NULL);    /* so c has something else to go on to; b has not */
@@ -297,7 +298,7 @@ PAWL_TEST(test_G3_sends_to_a_cancelled_branch_are_dropped)
     world w;
 
     pawl_graph_node(g, "first", logs, NULL);
-    pawl_graph_join_of(g, "first", sources, 2, 1, PAWL_CANCEL_REST);
+    pawl_graph_join_of(g, "first", sources, 2, 1, PAWL_JOIN_CANCELS_REST);
     pawl_graph_edge(g, "first", PAWL_END);
     begin(&w, g, NULL);
     world_expect(&w, "1 start working | start {}; close -> a\n"
@@ -314,7 +315,7 @@ PAWL_TEST(test_G3_a_deferred_branch_is_cancelled_too)
     pawl_graph_chain(g, PAWL_START, "a", "a2", NULL);
     pawl_graph_edge(g, PAWL_START, "d");
     pawl_graph_defer(g, "d");
-    pawl_graph_join_of(g, "first", sources, 2, 1, PAWL_CANCEL_REST);
+    pawl_graph_join_of(g, "first", sources, 2, 1, PAWL_JOIN_CANCELS_REST);
     pawl_graph_edge(g, "first", PAWL_END);
     CHECK_STR(log_of(g, NULL), "[\"a\",\"a2\",\"first\"]");
 }
@@ -328,7 +329,7 @@ PAWL_TEST(test_G3_a_race_that_too_few_reach_is_stuck)
     pawl_graph_when(g, "a", n_below, "0", "b");
     pawl_graph_when(g, "a", NULL, NULL, PAWL_END);
     pawl_graph_edge(g, "b", "c");
-    pawl_graph_join_of(g, "first", sources, 3, 2, PAWL_IGNORE_REST);
+    pawl_graph_join_of(g, "first", sources, 3, 2, PAWL_JOIN_IGNORES_REST);
     pawl_graph_edge(g, "first", PAWL_END);
     CHECK_STR(log_of(g, NULL), "{\"code\":\"invalid\",\"text\":\"plan: the join into \\\"first\\\" waits for \\\"c\\\", and nothing is left to run\"}");
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel channels[] = { { .name = "x", .rule = PAWL_APPEND }, { .name = "n", .rule = PAWL_SUM }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x", .rule = PAWL_RULE_APPEND }, { .name = "n", .rule = PAWL_RULE_SUM }, { 0 } };
 
 /* Two calls side by side, a question, a node after it: entries and task records. */
 static const part story[] = {
@@ -314,7 +314,7 @@ PAWL_TEST(test_K5_an_entry_fits_in_one_place_only)
         CHECK_INT(pawl_apply(st, e, &err), PAWL_CORRUPT);           /* another run's */
         CHECK_STR(err.text, i == 1 ? "run-2: entry 1 does not follow from what stands before it (hash)"
                             : i == 2 ? "run-2: entry 2 after entry 0" : "run-2: entry 3 after entry 0");
-        CHECK_INT(pawl_state_status(st), PAWL_SUBMITTED);
+        CHECK_INT(pawl_state_status(st), PAWL_STATUS_SUBMITTED);
     }
     CHECK_STR(taken(&w, "[4,999,\"tick\",\"input-required\",1]", "[]"), "run-1: the time of entry 4 goes back");
     CHECK_STR(taken(&w, "[4,1003,\"tick\",\"working\",1]", "[]"), "run-1: entry 4 says working, and its items say input-required");

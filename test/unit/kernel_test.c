@@ -20,15 +20,15 @@ PAWL_TEST(test_K5_the_stored_names_are_what_they_always_were)
 {
     NAMES(pawl_event_kind_name, pawl_event_kind, PAWL_EV_START, PAWL_EV_REOPEN,
           "0 unnamed\n1 start\n2 input\n3 tick\n4 receipt\n5 timer\n6 signal\n7 answer\n8 update\n9 cancel\n10 adopt\n11 reopen\n12 unnamed\n");
-    NAMES(pawl_status_name, pawl_status, PAWL_SUBMITTED, PAWL_REJECTED,
+    NAMES(pawl_status_name, pawl_status, PAWL_STATUS_SUBMITTED, PAWL_STATUS_REJECTED,
           "-1 unnamed\n0 submitted\n1 working\n2 input-required\n3 completed\n4 failed\n5 canceled\n6 rejected\n7 unnamed\n");
-    NAMES(pawl_outcome_name, pawl_outcome, PAWL_DONE, PAWL_OUTCOME_UNKNOWN,
+    NAMES(pawl_outcome_name, pawl_outcome, PAWL_OUTCOME_DONE, PAWL_OUTCOME_UNKNOWN,
           "-1 unnamed\n0 done\n1 error\n2 timeout\n3 canceled\n4 unknown\n5 unnamed\n");
-    NAMES(pawl_class_name, pawl_class, PAWL_AT_LEAST_ONCE, PAWL_ONCE,
+    NAMES(pawl_class_name, pawl_class, PAWL_CLASS_AT_LEAST_ONCE, PAWL_CLASS_ONCE,
           "-1 unnamed\n0 at-least-once\n1 pure\n2 idempotent\n3 compensable\n4 once\n5 unnamed\n");
     NAMES(pawl_wait_kind_name, pawl_wait_kind, PAWL_WAIT_APPROVAL, PAWL_WAIT_SIGNAL,
           "0 unnamed\n1 approval\n2 question\n3 input\n4 signal\n5 unnamed\n");
-    NAMES(pawl_rule_name, pawl_rule, PAWL_LAST, PAWL_CUSTOM,
+    NAMES(pawl_rule_name, pawl_rule, PAWL_RULE_LAST, PAWL_RULE_CUSTOM,
           "0 unnamed\n1 last\n2 single\n3 append\n4 sum\n5 min\n6 max\n7 union\n8 merge\n9 topic\n10 ephemeral\n11 barrier\n12 custom\n"
           "13 unnamed\n");
 }
@@ -37,14 +37,14 @@ PAWL_TEST(test_K5_terminal_statuses_are_four)
 {
     char all[8] = "";
 
-    for (int i = PAWL_SUBMITTED; i <= PAWL_REJECTED; i++)
+    for (int i = PAWL_STATUS_SUBMITTED; i <= PAWL_STATUS_REJECTED; i++)
         all[i] = pawl_status_terminal((pawl_status)i) ? 'T' : '.';
     CHECK_STR(all, "...TTTT");
 }
 
 /* ---- K2: bytes ------------------------------------------------------------------------------------ */
 
-static const pawl_channel xy[] = { { .name = "x" }, { .name = "n", .rule = PAWL_SUM, .first = "0" }, { 0 } };
+static const pawl_channel xy[] = { { .name = "x" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { 0 } };
 
 PAWL_TEST(test_K2_K5_the_bytes_of_a_run_are_these)
 {
@@ -131,7 +131,7 @@ PAWL_TEST(test_K2_the_clock_stands_still_for_a_visit)
     pawl_graph *g = pawl_graph_new("clock", 1);
     world w;
 
-    pawl_graph_channel(g, "x", PAWL_LAST);
+    pawl_graph_channel(g, "x", PAWL_RULE_LAST);
     pawl_graph_node(g, "a", clock_node, NULL);
     pawl_graph_chain(g, PAWL_START, "a", PAWL_END, NULL);
     world_begin(&w, script_compile(g), NULL);
@@ -197,7 +197,7 @@ static pawl_machine *dice_machine(void)
 {
     pawl_graph *g = pawl_graph_new("dice", 1);
 
-    pawl_graph_channel(g, "list", PAWL_APPEND);
+    pawl_graph_channel(g, "list", PAWL_RULE_APPEND);
     pawl_graph_node(g, "a", dice_node, NULL);
     pawl_graph_node(g, "b", dice_node, NULL);
     pawl_graph_node(g, "c", dice_node, NULL);
@@ -321,7 +321,7 @@ PAWL_TEST(test_X1_a_slip_of_a_node_fails_the_run_and_says_which)
         pawl_graph *g = pawl_graph_new("slip", 1);
         world w;
 
-        pawl_graph_channel(g, "x", PAWL_LAST);
+        pawl_graph_channel(g, "x", PAWL_RULE_LAST);
         pawl_graph_node(g, "a", slip_node, &i);
         pawl_graph_chain(g, PAWL_START, "a", PAWL_END, NULL);
         world_begin(&w, script_compile(g), NULL);
@@ -411,7 +411,7 @@ PAWL_TEST(test_X2_max_calls_names_the_node)
         pawl_graph *g = pawl_graph_new("calls", 1);
         world w;
 
-        pawl_graph_channel(g, "x", PAWL_LAST);
+        pawl_graph_channel(g, "x", PAWL_RULE_LAST);
         pawl_graph_node(g, "a", many_calls, &n);
         pawl_graph_chain(g, PAWL_START, "a", PAWL_END, NULL);
         pawl_graph_max_calls(g, 3);
@@ -459,7 +459,7 @@ PAWL_TEST(test_X2_K8_no_value_grows_too_deep_to_be_read_back)
     pawl_graph *g = pawl_graph_new("wrap", 1);
     world w;
 
-    pawl_graph_channel(g, "list", PAWL_APPEND);
+    pawl_graph_channel(g, "list", PAWL_RULE_APPEND);
     pawl_graph_node(g, "a", wrap_node, NULL);
     pawl_graph_chain(g, PAWL_START, "a", "a", NULL);
     world_begin(&w, script_compile(g), NULL);
@@ -504,7 +504,7 @@ PAWL_TEST(test_a_run_without_a_journal_goes_the_same_way)
     pawl_state *st, *fork;
     pawl_err err = { 0 };
 
-    CHECK_INT(pawl_state_new(m, &info, PAWL_NO_JOURNAL, NULL, &st, &err), PAWL_OK);
+    CHECK_INT(pawl_state_new(m, &info, PAWL_STATE_NO_JOURNAL, NULL, &st, &err), PAWL_OK);
     for (size_t i = 0; i < 3; i++) {
         CHECK(pawl_feed(m, st, &ev[i], s, &err) >= 0);
         CHECK_INT(pawl_step_bytes(s).size, 0);
@@ -512,7 +512,7 @@ PAWL_TEST(test_a_run_without_a_journal_goes_the_same_way)
         CHECK_INT(pawl_apply(st, pawl_step_entry(s), &err), PAWL_OK);
     }
     CHECK_STR(pawl_state_json(st, look, &err), "{\"n\":3,\"x\":5}");
-    CHECK_INT(pawl_state_status(st), PAWL_COMPLETED);
+    CHECK_INT(pawl_state_status(st), PAWL_STATUS_COMPLETED);
     CHECK_INT(pawl_state_base(st).size, 0);
     CHECK_INT(pawl_state_snapshot(st, look, &bytes, &err), PAWL_INVALID);
     CHECK_STR(err.text, "r: it keeps no journal, so there is no a snapshot");
@@ -529,7 +529,7 @@ PAWL_TEST(test_a_run_without_a_journal_goes_the_same_way)
 PAWL_TEST(test_E6_a_receipt_that_is_repeated_changes_nothing_and_is_counted)
 {
     static const part parts[] = { { "a", NULL, "call llm 1 -> x" }, { "b", NULL, "call llm 2 -> x" }, { 0 } };
-    static const pawl_channel list_of[] = { { .name = "x", .rule = PAWL_APPEND }, { 0 } };
+    static const pawl_channel list_of[] = { { .name = "x", .rule = PAWL_RULE_APPEND }, { 0 } };
     static const char *const again[] = { "\"one\"", "\"another\"" };
     world w;
 

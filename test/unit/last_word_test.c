@@ -11,8 +11,9 @@ static const pawl_value *joined(pawl_step *s, const pawl_value *a, const pawl_va
     return pawl_pack(s, "s", pawl_format(s, "%s-%s", pawl_value_string(a), pawl_value_string(b)));
 }
 
-static const pawl_channel channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_SUM, .first = "0" }, { .name = "log", .rule = PAWL_APPEND },
-                                         { .name = "seen", .rule = PAWL_APPEND }, { .name = "own", .rule = PAWL_CUSTOM, .first = "\"z\"", .merge = joined },
+static const pawl_channel channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { .name = "log", .rule = PAWL_RULE_APPEND },
+                                         { .name = "seen", .rule = PAWL_RULE_APPEND }, { .name = "own", .rule = PAWL_RULE_CUSTOM, .first = "\"z\"",
+                                             .merge = joined },
                                          { .name = "y" }, { 0 } };
 static const part three[] = { { "a", NULL, "ask \"?\" -> y | log=\"a\"" }, { "b", NULL, "ask \"?\" -> y | get x -> seen | log=\"b\"" },
                               { "c", NULL, "signal go | log=\"c\"" }, { "d", "a b c", "get x -> seen" }, { 0 } };

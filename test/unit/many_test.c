@@ -77,11 +77,11 @@ static pawl_machine *many_machine(void)
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m;
 
-    pawl_graph_channel(inner, "n", PAWL_LAST);
+    pawl_graph_channel(inner, "n", PAWL_RULE_LAST);
     pawl_graph_node(inner, "first", node_inner, NULL);
     pawl_graph_node(inner, "second", node_twice, NULL);
     pawl_graph_chain(inner, PAWL_START, "first", "second", PAWL_END, NULL);
-    pawl_graph_channel(g, "seen", PAWL_UNION);
+    pawl_graph_channel(g, "seen", PAWL_RULE_UNION);
     pawl_graph_node(g, "plan", node_plan, NULL);
     pawl_graph_node(g, "work", node_work, NULL);
     pawl_graph_sub(g, "inner", inner);
@@ -140,13 +140,13 @@ PAWL_TEST(test_many_tasks_are_answered_in_any_order)
                 snprintf(id, sizeof id, "%s", wait.id);
             else if (n >= waits && pawl_state_command(w.st, n - waits, w.look, &cmd, NULL, NULL) == PAWL_OK)
                 snprintf(id, sizeof id, "%s", cmd.id);
-            const pawl_event ev = { .kind = n < waits ? PAWL_EV_ANSWER : PAWL_EV_RECEIPT, .outcome = PAWL_DONE, .id = id, .value = "7",
+            const pawl_event ev = { .kind = n < waits ? PAWL_EV_ANSWER : PAWL_EV_RECEIPT, .outcome = PAWL_OUTCOME_DONE, .id = id, .value = "7",
                                     .time_ms = w.now };
             CHECK(world_feed(&w, &ev) >= 0);
             if (pawl_state_next(w.st) == PAWL_OK)
                 world_go(&w);
         }
-        CHECK_INT(pawl_state_status(w.st), PAWL_COMPLETED);
+        CHECK_INT(pawl_state_status(w.st), PAWL_STATUS_COMPLETED);
         w.quiet = false;
         world_end(&w);
     }
@@ -190,9 +190,9 @@ static pawl_machine *members_machine(void)
     pawl_err err = { PAWL_OK, "" };
     pawl_machine *m;
 
-    pawl_graph_channel(g, "all", PAWL_MERGE);
-    pawl_graph_channel(g, "names", PAWL_UNION);
-    pawl_graph_channel(g, "turn", PAWL_LAST);
+    pawl_graph_channel(g, "all", PAWL_RULE_MERGE);
+    pawl_graph_channel(g, "names", PAWL_RULE_UNION);
+    pawl_graph_channel(g, "turn", PAWL_RULE_LAST);
     pawl_graph_node(g, "turn", node_members, NULL);
     pawl_graph_goto(g, "turn", "@end", NULL);
     pawl_graph_edge(g, PAWL_START, "turn");

@@ -97,7 +97,7 @@ static pawl_machine *machine_row(const state_row *r, uint32_t version)
     if (r->with != NESTED)
         return script_compile(g);
     outer = pawl_graph_new("row", version);
-    pawl_graph_channel(outer, "x", PAWL_LAST);
+    pawl_graph_channel(outer, "x", PAWL_RULE_LAST);
     pawl_graph_sub(outer, "sub", g);
     pawl_graph_chain(outer, PAWL_START, "sub", PAWL_END, NULL);
     return script_compile(outer);
@@ -131,7 +131,7 @@ static const char *open_of(world *w, bool wait, bool sleep)
     if (wait || !sleep)
         return *world_open(w, NULL, wait) != '\0' ? world_open(w, NULL, wait) : "1.a.1.0";
     for (size_t i = 0; i < pawl_state_commands(w->st); i++)
-        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, &err) == PAWL_OK && cmd.kind == PAWL_SLEEP)
+        if (pawl_state_command(w->st, i, w->look, &cmd, NULL, &err) == PAWL_OK && cmd.kind == PAWL_COMMAND_SLEEP)
             return cmd.id;
     return "1.a.1.0";
 }

@@ -17,8 +17,8 @@ static pawl_machine *machine_own(void)
 {
     pawl_graph *g = pawl_graph_new("own", 1);
 
-    pawl_graph_channel(g, "x", PAWL_LAST);
-    pawl_graph_channel(g, "@mode", PAWL_LAST);
+    pawl_graph_channel(g, "x", PAWL_RULE_LAST);
+    pawl_graph_channel(g, "@mode", PAWL_RULE_LAST);
     pawl_graph_node(g, "a", see_own, NULL);
     pawl_graph_work(g, "b", "look");
     pawl_graph_chain(g, PAWL_START, "a", "b", PAWL_END, NULL);
@@ -70,7 +70,7 @@ PAWL_TEST(test_K3_only_a_name_behind_the_at_is_a_channel_of_pawls_own)
         pawl_graph *g = pawl_graph_new("names", 1);
         pawl_err err = {0};
 
-        pawl_graph_channel(g, names[i], PAWL_LAST);
+        pawl_graph_channel(g, names[i], PAWL_RULE_LAST);
         pawl_graph_node(g, "a", see_own, NULL);
         pawl_graph_chain(g, PAWL_START, "a", PAWL_END, NULL);
         CHECK(pawl_graph_compile(g, &err) == NULL);
@@ -84,7 +84,7 @@ static pawl_machine *machine_from(const char *source, const char *note)
 {
     pawl_graph *g = pawl_graph_new("from", 1);
 
-    pawl_graph_channel(g, "x", PAWL_LAST);
+    pawl_graph_channel(g, "x", PAWL_RULE_LAST);
     pawl_graph_node(g, "a", see_own, NULL);
     pawl_graph_chain(g, PAWL_START, "a", PAWL_END, NULL);
     if (source != NULL)
@@ -151,7 +151,7 @@ static pawl_machine *machine_route(void)
     static const char *const to[] = { "b", "c" };
     pawl_graph *g = pawl_graph_new("route", 1);
 
-    pawl_graph_channel(g, "x", PAWL_LAST);
+    pawl_graph_channel(g, "x", PAWL_RULE_LAST);
     for (const char *name = "a\0b\0c\0"; *name != '\0'; name += 2)
         pawl_graph_node(g, name, nothing, NULL);
     pawl_graph_edge(g, PAWL_START, "a");

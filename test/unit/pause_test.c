@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "n", .rule = PAWL_SUM, .first = "0" },
-                                         { .name = "log", .rule = PAWL_APPEND }, { .name = "key", .secret = "env:KEY" }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" },
+                                         { .name = "log", .rule = PAWL_RULE_APPEND }, { .name = "key", .secret = "env:KEY" }, { 0 } };
 
 static pawl_graph *graph(const part *parts)
 {

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_SUM, .first = "0" }, { .name = "log", .rule = PAWL_APPEND }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { .name = "log",
+    .rule = PAWL_RULE_APPEND }, { 0 } };
 
 static pawl_graph *graph(const part *parts)
 {
@@ -532,8 +533,8 @@ PAWL_TEST(test_peer_45_a_fork_says_where_it_came_from_and_an_update_what_it_is)
 /* What is mapped both ways lasts from one entry to the next; what is not begins anew. Two of a kind keep apart. */
 PAWL_TEST(test_peer_46_a_subgraph_keeps_what_is_mapped_and_forgets_the_rest)
 {
-    static const pawl_channel both[] = { { .name = "n", .rule = PAWL_SUM, .first = "0" }, { .name = "m", .rule = PAWL_SUM, .first = "0" },
-                                         { .name = "log", .rule = PAWL_APPEND }, { .name = "round", .rule = PAWL_SUM, .first = "0" }, { 0 } };
+    static const pawl_channel both[] = { { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { .name = "m", .rule = PAWL_RULE_SUM, .first = "0" },
+                                         { .name = "log", .rule = PAWL_RULE_APPEND }, { .name = "round", .rule = PAWL_RULE_SUM, .first = "0" }, { 0 } };
     const part in[] = { { "add", NULL, "n=1 | m=1" }, { "tell", "add", "get n -> log | get m -> log" }, { 0 } };
     pawl_graph *g = script_graph("peer", 1, both, (const part[]){ { 0 } });
     world w;

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "n", .rule = PAWL_SUM, .first = "0" },
-                                         { .name = "log", .rule = PAWL_APPEND, .first = "[\"0\"]" }, { .name = "one", .rule = PAWL_SINGLE },
-                                         { .name = "queue", .rule = PAWL_TOPIC }, { .name = "all", .rule = PAWL_TOPIC, .accumulate = true },
-                                         { .name = "object", .rule = PAWL_MERGE }, { .name = "plan" }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x" }, { .name = "y" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" },
+                                         { .name = "log", .rule = PAWL_RULE_APPEND, .first = "[\"0\"]" }, { .name = "one", .rule = PAWL_RULE_SINGLE },
+                                         { .name = "queue", .rule = PAWL_RULE_TOPIC }, { .name = "all", .rule = PAWL_RULE_TOPIC, .accumulate = true },
+                                         { .name = "object", .rule = PAWL_RULE_MERGE }, { .name = "plan" }, { 0 } };
 
 static pawl_graph *graph(const part *parts)
 {
@@ -530,7 +530,7 @@ PAWL_TEST(test_peer_21_what_a_sibling_finished_is_kept_and_only_what_failed_is_t
 /* New input does not start a failed run over: it is opened again, or its state is carried into another run. */
 PAWL_TEST(test_peer_22_a_failed_run_is_opened_again_or_carried_over)
 {
-    static const pawl_channel kept[] = { { .name = "x" }, { .name = "log", .rule = PAWL_APPEND, .keep = true }, { 0 } };
+    static const pawl_channel kept[] = { { .name = "x" }, { .name = "log", .rule = PAWL_RULE_APPEND, .keep = true }, { 0 } };
     const part parts[] = { { "a", NULL, "get x -> log" }, { "b", "a", "call llm 1 | log=\"b\"" }, { 0 } };
     const pawl_run_info info = { .id = "run-2", .life = 2, .seed = 7, .created_ms = 5000 };
     pawl_state *next;

@@ -36,7 +36,7 @@ static void channels(pawl_graph *g)
 {
     for (const pawl_channel *c = plain; c->name != NULL; c++)
         pawl_graph_channel_with(g, c);
-    pawl_graph_effect(g, "look", &(pawl_limits){ .cls = PAWL_PURE });
+    pawl_graph_effect(g, "look", &(pawl_limits){ .cls = PAWL_CLASS_PURE });
 }
 
 static pawl_graph *planner(const char *name)
@@ -87,7 +87,7 @@ static void tell(world *w)
     CHECK_INT(pawl_state_command(w->st, 0, w->look, &cmd, NULL, &err), PAWL_OK);
     told++;
     id = strdup(cmd.id);
-    CHECK(world_outcome(w, id, strcmp(cmd.effect, "fail") == 0 ? PAWL_ERROR : PAWL_DONE, says(cmd.effect)) >= 0);
+    CHECK(world_outcome(w, id, strcmp(cmd.effect, "fail") == 0 ? PAWL_OUTCOME_ERROR : PAWL_OUTCOME_DONE, says(cmd.effect)) >= 0);
     free(id);
 }
 

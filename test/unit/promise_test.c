@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel xy[] = { { .name = "x" }, { .name = "y" }, { .name = "list", .rule = PAWL_APPEND },
-                                   { .name = "n", .rule = PAWL_SUM, .first = "0" }, { 0 } };
+static const pawl_channel xy[] = { { .name = "x" }, { .name = "y" }, { .name = "list", .rule = PAWL_RULE_APPEND },
+                                   { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { 0 } };
 
 static bool base_has(const pawl_state *st, const char *text)
 {
@@ -127,12 +127,12 @@ typedef struct diary {
 } diary;
 
 static const pawl_field diary_fields[] = {
-    PAWL_FIELD(diary, count, PAWL_FIELD_INT, .rule = PAWL_SUM, .first = "40"),
+    PAWL_FIELD(diary, count, PAWL_FIELD_INT, .rule = PAWL_RULE_SUM, .first = "40"),
     PAWL_FIELD(diary, open, PAWL_FIELD_BOOL, .first = "true"),
-    PAWL_FIELD(diary, mean, PAWL_FIELD_REAL, .rule = PAWL_MAX),
+    PAWL_FIELD(diary, mean, PAWL_FIELD_REAL, .rule = PAWL_RULE_MAX),
     PAWL_FIELD(diary, mood, PAWL_FIELD_STRING, .first = "\"calm\""),
-    PAWL_FIELD(diary, pages, PAWL_FIELD_VALUE, .rule = PAWL_APPEND),
-    PAWL_FIELD(diary, flash, PAWL_FIELD_STRING, .rule = PAWL_EPHEMERAL),
+    PAWL_FIELD(diary, pages, PAWL_FIELD_VALUE, .rule = PAWL_RULE_APPEND),
+    PAWL_FIELD(diary, flash, PAWL_FIELD_STRING, .rule = PAWL_RULE_EPHEMERAL),
     PAWL_FIELD(diary, key, PAWL_FIELD_STRING, .secret = "env:KEY"),
 };
 enum { DIARY = sizeof diary_fields / sizeof *diary_fields };
@@ -217,9 +217,11 @@ PAWL_TEST(test_K9_a_struct_is_read_whole_and_written_by_field)
 }
 
 typedef struct odd { int64_t i; bool b; double r; const char *s; const pawl_value *v; } odd;
-static const pawl_field odd_fields[] = { PAWL_FIELD(odd, i, PAWL_FIELD_INT, .rule = PAWL_LAST), PAWL_FIELD(odd, b, PAWL_FIELD_BOOL, .rule = PAWL_LAST),
-                                         PAWL_FIELD(odd, r, PAWL_FIELD_REAL, .rule = PAWL_LAST), PAWL_FIELD(odd, s, PAWL_FIELD_STRING, .rule = PAWL_LAST),
-                                         PAWL_FIELD(odd, v, PAWL_FIELD_VALUE, .rule = PAWL_LAST) };
+static const pawl_field odd_fields[] = { PAWL_FIELD(odd, i, PAWL_FIELD_INT, .rule = PAWL_RULE_LAST), PAWL_FIELD(odd, b, PAWL_FIELD_BOOL,
+    .rule = PAWL_RULE_LAST),
+                                         PAWL_FIELD(odd, r, PAWL_FIELD_REAL, .rule = PAWL_RULE_LAST), PAWL_FIELD(odd, s, PAWL_FIELD_STRING,
+                                             .rule = PAWL_RULE_LAST),
+                                         PAWL_FIELD(odd, v, PAWL_FIELD_VALUE, .rule = PAWL_RULE_LAST) };
 
 static pawl_code odd_read(pawl_step *s, void *arg)
 {
@@ -273,10 +275,10 @@ PAWL_TEST(test_K9_a_channel_of_another_type_is_an_error_that_names_the_field)
 typedef struct first_one { int64_t n; } first_one;
 typedef struct second_one { int64_t n; const char *mood; const pawl_value *pages; bool open; } second_one;
 
-static const pawl_field first_fields[] = { PAWL_FIELD(first_one, n, PAWL_FIELD_INT, .rule = PAWL_SUM, .first = "1") };
+static const pawl_field first_fields[] = { PAWL_FIELD(first_one, n, PAWL_FIELD_INT, .rule = PAWL_RULE_SUM, .first = "1") };
 static const pawl_field second_fields[] = {
-    PAWL_FIELD(second_one, n, PAWL_FIELD_INT, .rule = PAWL_SUM, .first = "1"), PAWL_FIELD(second_one, mood, PAWL_FIELD_STRING, .first = "\"calm\""),
-    PAWL_FIELD(second_one, pages, PAWL_FIELD_VALUE, .rule = PAWL_APPEND), PAWL_FIELD(second_one, open, PAWL_FIELD_BOOL, .rule = PAWL_LAST),
+    PAWL_FIELD(second_one, n, PAWL_FIELD_INT, .rule = PAWL_RULE_SUM, .first = "1"), PAWL_FIELD(second_one, mood, PAWL_FIELD_STRING, .first = "\"calm\""),
+    PAWL_FIELD(second_one, pages, PAWL_FIELD_VALUE, .rule = PAWL_RULE_APPEND), PAWL_FIELD(second_one, open, PAWL_FIELD_BOOL, .rule = PAWL_RULE_LAST),
 };
 
 static pawl_code first_node(pawl_step *s, void *arg)
@@ -365,12 +367,12 @@ PAWL_TEST(test_K9_a_field_added_later_starts_with_its_default)
 static pawl_machine *nested_of_version(uint32_t version)
 {
     static const pawl_channel old[] = { { .name = "x" }, { 0 } };
-    static const pawl_channel now[] = { { .name = "x" }, { .name = "pages", .rule = PAWL_APPEND }, { .name = "mood", .first = "\"calm\"" }, { 0 } };
+    static const pawl_channel now[] = { { .name = "x" }, { .name = "pages", .rule = PAWL_RULE_APPEND }, { .name = "mood", .first = "\"calm\"" }, { 0 } };
     const part before[] = { { "a", NULL, "ask \"?\"" }, { "b", "a", "x=1" }, { 0 } };
     const part then[] = { { "a", NULL, "ask \"?\"" }, { "b", "a", "pages=1" }, { "c", "b", "pages=2 | get mood -> x" }, { 0 } };
     pawl_graph *g = pawl_graph_new("outer", version);
 
-    pawl_graph_channel(g, "x", PAWL_LAST);
+    pawl_graph_channel(g, "x", PAWL_RULE_LAST);
     pawl_graph_sub(g, "sub", script_graph("inner", 1, version == 1 ? old : now, version == 1 ? before : then));
     pawl_graph_map(g, "sub", "x", "x", false, true);
     pawl_graph_chain(g, PAWL_START, "sub", PAWL_END, NULL);
@@ -403,13 +405,13 @@ PAWL_TEST(test_K9_K6_a_field_added_to_a_subgraph_is_there_in_one_that_is_open)
 PAWL_TEST(test_K9_K6_a_machine_that_changes_a_field_s_rule_is_not_adopted)
 {
     static const struct { pawl_channel was, is; const char *says; } rows[] = {
-        { { .rule = PAWL_SUM }, { .rule = PAWL_LAST }, "sum in this run, and last in" },
-        { { .rule = PAWL_LAST }, { .rule = PAWL_APPEND }, "last in this run, and append in" },
-        { { .rule = PAWL_TOPIC }, { .rule = PAWL_TOPIC, .accumulate = true }, "topic in this run, and accumulating in" },
-        { { .rule = PAWL_LAST }, { .rule = PAWL_LAST, .secret = "env:X" }, "last in this run, and env:X in" },
-        { { .rule = PAWL_LAST, .secret = "env:X" }, { .rule = PAWL_LAST }, "env:X in this run, and last in" },
-        { { .rule = PAWL_LAST, .secret = "env:X" }, { .rule = PAWL_LAST, .secret = "env:Y" }, "env:X in this run, and env:Y in" },
-        { { .rule = PAWL_LAST, .first = "1" }, { .rule = PAWL_LAST, .first = "2", .keep = true }, NULL },
+        { { .rule = PAWL_RULE_SUM }, { .rule = PAWL_RULE_LAST }, "sum in this run, and last in" },
+        { { .rule = PAWL_RULE_LAST }, { .rule = PAWL_RULE_APPEND }, "last in this run, and append in" },
+        { { .rule = PAWL_RULE_TOPIC }, { .rule = PAWL_RULE_TOPIC, .accumulate = true }, "topic in this run, and accumulating in" },
+        { { .rule = PAWL_RULE_LAST }, { .rule = PAWL_RULE_LAST, .secret = "env:X" }, "last in this run, and env:X in" },
+        { { .rule = PAWL_RULE_LAST, .secret = "env:X" }, { .rule = PAWL_RULE_LAST }, "env:X in this run, and last in" },
+        { { .rule = PAWL_RULE_LAST, .secret = "env:X" }, { .rule = PAWL_RULE_LAST, .secret = "env:Y" }, "env:X in this run, and env:Y in" },
+        { { .rule = PAWL_RULE_LAST, .first = "1" }, { .rule = PAWL_RULE_LAST, .first = "2", .keep = true }, NULL },
     };
     const part parts[] = { { "a", NULL, "ask \"?\"" }, { 0 } };
     char says[128];
@@ -566,11 +568,11 @@ PAWL_TEST(test_K10_a_fork_inherits_no_receipt_no_answer_and_no_id)
 
 /* ---- K10, G13: carrying on in a context ---------------------------------------------------------------------------- */
 
-static const pawl_channel before[] = { { .name = "talk", .rule = PAWL_APPEND, .keep = true }, { .name = "facts", .rule = PAWL_MERGE, .keep = true },
-                                       { .name = "count", .rule = PAWL_SUM, .first = "0", .keep = true }, { .name = "draft", .keep = true },
-                                       { .name = "flash", .rule = PAWL_EPHEMERAL }, { .name = "token", .secret = "env:TOKEN" }, { 0 } };
-static const pawl_channel after[] = { { .name = "talk", .rule = PAWL_APPEND, .keep = true }, { .name = "facts", .rule = PAWL_MERGE, .keep = true },
-                                      { .name = "count", .rule = PAWL_SUM, .first = "7", .keep = true }, { .name = "draft", .first = "\"none\"" },
+static const pawl_channel before[] = { { .name = "talk", .rule = PAWL_RULE_APPEND, .keep = true }, { .name = "facts", .rule = PAWL_RULE_MERGE, .keep = true },
+                                       { .name = "count", .rule = PAWL_RULE_SUM, .first = "0", .keep = true }, { .name = "draft", .keep = true },
+                                       { .name = "flash", .rule = PAWL_RULE_EPHEMERAL }, { .name = "token", .secret = "env:TOKEN" }, { 0 } };
+static const pawl_channel after[] = { { .name = "talk", .rule = PAWL_RULE_APPEND, .keep = true }, { .name = "facts", .rule = PAWL_RULE_MERGE, .keep = true },
+                                      { .name = "count", .rule = PAWL_RULE_SUM, .first = "7", .keep = true }, { .name = "draft", .first = "\"none\"" },
                                       { .name = "more", .first = "1", .keep = true }, { .name = "token", .secret = "env:TOKEN" }, { 0 } };
 
 static void carry_from(world *w)
@@ -627,9 +629,9 @@ static pawl_code carry(world *from, const pawl_channel *channels, pawl_state **s
 /* A value is copied as an overwrite is, and what the rule could not go on from is refused. */
 PAWL_TEST(test_K10_G13_what_no_rule_can_hold_is_refused_and_secrets_are_never_carried)
 {
-    static const pawl_channel wrong[] = { { .name = "facts", .rule = PAWL_APPEND, .keep = true }, { 0 } };
+    static const pawl_channel wrong[] = { { .name = "facts", .rule = PAWL_RULE_APPEND, .keep = true }, { 0 } };
     static const pawl_channel seen[] = { { .name = "token", .keep = true }, { .name = "count", .keep = true }, { 0 } };
-    static const pawl_channel added[] = { { .name = "facts", .rule = PAWL_SUM, .keep = true }, { 0 } };
+    static const pawl_channel added[] = { { .name = "facts", .rule = PAWL_RULE_SUM, .keep = true }, { 0 } };
     static const pawl_channel hidden[] = { { .name = "draft", .secret = "env:DRAFT", .keep = true }, { 0 } };
     pawl_state *st;
     world from;

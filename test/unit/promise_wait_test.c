@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel xy[] = { { .name = "x" }, { .name = "y" }, { .name = "list", .rule = PAWL_APPEND },
-                                   { .name = "n", .rule = PAWL_SUM, .first = "0" }, { 0 } };
+static const pawl_channel xy[] = { { .name = "x" }, { .name = "y" }, { .name = "list", .rule = PAWL_RULE_APPEND },
+                                   { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { 0 } };
 
 static pawl_machine *one_node(pawl_node_fn *fn, void *arg)
 {
@@ -93,7 +93,7 @@ static pawl_graph *asking_graph(const char *name)
 {
     pawl_graph *g = pawl_graph_new(name, 1);
 
-    pawl_graph_channel(g, "x", PAWL_LAST);
+    pawl_graph_channel(g, "x", PAWL_RULE_LAST);
     pawl_graph_node(g, "a", asks_in_sub, NULL);
     pawl_graph_node(g, "b", asks_in_sub, NULL);
     pawl_graph_interrupt_before(g, "b");
@@ -485,7 +485,7 @@ static void by_default(pawl_node_fn *fn, const char *n, const char *says)
     pawl_graph_edge(g, "w", PAWL_END);
     pawl_graph_goto(g, "a", "a", "w", PAWL_END, NULL);
     m = script_compile(g);
-    CHECK_INT(pawl_state_new(m, &info, PAWL_NO_JOURNAL, NULL, &st, &err), PAWL_OK);
+    CHECK_INT(pawl_state_new(m, &info, PAWL_STATE_NO_JOURNAL, NULL, &st, &err), PAWL_OK);
     do {
         if (pawl_feed(m, st, &ev, s, &err) < 0 || pawl_apply(st, pawl_step_entry(s), &err) != PAWL_OK)
             CHECK_FAIL("%s", err.text);

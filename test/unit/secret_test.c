@@ -217,7 +217,7 @@ PAWL_TEST(test_K4_a_secret_is_declared_by_env_file_or_given_and_by_nothing_else)
 
 PAWL_TEST(test_K4_ephemeral_is_in_no_snapshot_after_its_superstep)
 {
-    const pawl_channel own[] = { { .name = "now", .rule = PAWL_EPHEMERAL }, { .name = "queue", .rule = PAWL_TOPIC }, { .name = "x" }, { 0 } };
+    const pawl_channel own[] = { { .name = "now", .rule = PAWL_RULE_EPHEMERAL }, { .name = "queue", .rule = PAWL_RULE_TOPIC }, { .name = "x" }, { 0 } };
     const part parts[] = { { "a", NULL, "call llm 0 | now=\"a passing thought\" | queue=\"passing\"" }, { "b", "a", "call llm 1 | get now -> x" },
                            { "c", "b", "ask \"?\" | get now -> x" }, { 0 } };
     world w;

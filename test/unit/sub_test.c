@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel outer_channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_SUM, .first = "0" }, { .name = "log", .rule = PAWL_APPEND },
-                                               { .name = "most", .rule = PAWL_MAX }, { .name = "names", .rule = PAWL_UNION }, { 0 } };
-static const pawl_channel inner_channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_SUM, .first = "100" }, { .name = "log", .rule = PAWL_APPEND },
-                                               { .name = "most", .rule = PAWL_MAX }, { .name = "names", .rule = PAWL_UNION }, { .name = "item" }, { 0 } };
+static const pawl_channel outer_channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { .name = "log",
+    .rule = PAWL_RULE_APPEND },
+                                               { .name = "most", .rule = PAWL_RULE_MAX }, { .name = "names", .rule = PAWL_RULE_UNION }, { 0 } };
+static const pawl_channel inner_channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "100" }, { .name = "log",
+    .rule = PAWL_RULE_APPEND },
+                                               { .name = "most", .rule = PAWL_RULE_MAX }, { .name = "names", .rule = PAWL_RULE_UNION },
+                                                   { .name = "item" }, { 0 } };
 
 static pawl_graph *inner(const part *parts)
 {
@@ -60,10 +63,10 @@ PAWL_TEST(test_K7_G6_a_command_inside_refers_to_the_channels_inside)
     pawl_command cmd;
     world w;
 
-    pawl_graph_channel(in, "x", PAWL_LAST);
+    pawl_graph_channel(in, "x", PAWL_RULE_LAST);
     pawl_graph_work(in, "a", "job");
     pawl_graph_chain(in, PAWL_START, "a", PAWL_END, NULL);
-    pawl_graph_channel(g, "x", PAWL_LAST);
+    pawl_graph_channel(g, "x", PAWL_RULE_LAST);
     pawl_graph_sub(g, "sub", in);
     pawl_graph_map(g, "sub", "x", "x", true, true);
     pawl_graph_chain(g, PAWL_START, "sub", PAWL_END, NULL);

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_SUM, .first = "0" }, { .name = "log", .rule = PAWL_APPEND },
-                                         { .name = "now", .rule = PAWL_EPHEMERAL }, { .name = "seen", .rule = PAWL_BARRIER }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x" }, { .name = "n", .rule = PAWL_RULE_SUM, .first = "0" }, { .name = "log", .rule = PAWL_RULE_APPEND },
+                                         { .name = "now", .rule = PAWL_RULE_EPHEMERAL }, { .name = "seen", .rule = PAWL_RULE_BARRIER }, { 0 } };
 
 static pawl_graph *graph(const part *parts)
 {

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pawl_channel channels[] = { { .name = "x", .rule = PAWL_APPEND }, { .name = "y" }, { .name = "token", .secret = "env:TOKEN" }, { 0 } };
+static const pawl_channel channels[] = { { .name = "x", .rule = PAWL_RULE_APPEND }, { .name = "y" }, { .name = "token", .secret = "env:TOKEN" }, { 0 } };
 
 static pawl_graph *graph(const part *parts)
 {
-    const pawl_limits once = { .cls = PAWL_ONCE }, book = { .cls = PAWL_COMPENSABLE, .inverse = "unbook" };
+    const pawl_limits once = { .cls = PAWL_CLASS_ONCE }, book = { .cls = PAWL_CLASS_COMPENSABLE, .inverse = "unbook" };
     pawl_graph *g = script_graph("trip", 1, channels, parts);
 
     pawl_graph_effect(g, "pay", &once);
@@ -425,8 +425,8 @@ PAWL_TEST(test_K2_a_receipt_without_a_value_reads_as_it_was)
 
 PAWL_TEST(test_E5_an_inverse_goes_with_compensable_alone)
 {
-    const pawl_limits wrong[] = { { .cls = PAWL_ONCE, .inverse = "x" }, { .cls = PAWL_COMPENSABLE, .inverse = "no name" },
-                                  { .cls = PAWL_PURE, .on_unknown = "x" }, { .cls = PAWL_ONCE, .on_unknown = "" } };
+    const pawl_limits wrong[] = { { .cls = PAWL_CLASS_ONCE, .inverse = "x" }, { .cls = PAWL_CLASS_COMPENSABLE, .inverse = "no name" },
+                                  { .cls = PAWL_CLASS_PURE, .on_unknown = "x" }, { .cls = PAWL_CLASS_ONCE, .on_unknown = "" } };
     const part parts[] = { { "a", NULL, "call e 1 -> x" }, { 0 } };
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -452,13 +452,13 @@ static pawl_code clerk(pawl_step *s, const pawl_happening *h, void *arg)
     if (h->kind != PAWL_EV_RECEIPT)
         return PAWL_IGNORED;
     pawl_set(s, "x", pawl_pack(s, "[s,i,v]", h->tag, (int64_t)h->outcome, h->value != NULL ? h->value : pawl_json(s, "null")));
-    return strcmp(h->tag, "p") == 0 && h->outcome != PAWL_DONE ? pawl_fail(s, PAWL_EFFECT, "not paid") : PAWL_OK;
+    return strcmp(h->tag, "p") == 0 && h->outcome != PAWL_OUTCOME_DONE ? pawl_fail(s, PAWL_EFFECT, "not paid") : PAWL_OK;
 }
 
 static pawl_machine *office(void)
 {
-    const pawl_limits once = { .cls = PAWL_ONCE }, book = { .cls = PAWL_COMPENSABLE, .inverse = "unbook" };
-    const pawl_channel x = { .name = "x", .rule = PAWL_APPEND };
+    const pawl_limits once = { .cls = PAWL_CLASS_ONCE }, book = { .cls = PAWL_CLASS_COMPENSABLE, .inverse = "unbook" };
+    const pawl_channel x = { .name = "x", .rule = PAWL_RULE_APPEND };
     pawl_err err = {0};
     pawl_machine *m = pawl_flow_reducer("office", 1, &x, 1, clerk, NULL, NULL, &err);
 

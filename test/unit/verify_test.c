@@ -8,7 +8,7 @@ static pawl_machine *two(const char *name, uint32_t version, bool reversed)
 {
     pawl_graph *g = pawl_graph_new(name, version);
 
-    pawl_graph_channel(g, "log", PAWL_APPEND);
+    pawl_graph_channel(g, "log", PAWL_RULE_APPEND);
     pawl_graph_node(g, "a", script_node, "log=\"a\"");
     pawl_graph_node(g, "b", script_node, "log=\"b\"");
     pawl_graph_chain(g, PAWL_START, reversed ? "b" : "a", reversed ? "a" : "b", PAWL_END, NULL);

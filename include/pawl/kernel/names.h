@@ -29,32 +29,32 @@ typedef enum pawl_event_kind {
 } pawl_event_kind;
 
 typedef enum pawl_status {
-    PAWL_SUBMITTED = 0,      /* created; its start event has not been taken yet */
-    PAWL_WORKING = 1,        /* a step is due, a command or timer is open, or it waits for signals alone */
-    PAWL_INPUT_REQUIRED = 2, /* an approval, question or input is open, and no step, command or timer is */
-    PAWL_COMPLETED = 3,
-    PAWL_FAILED = 4,
-    PAWL_CANCELED_RUN = 5,
-    PAWL_REJECTED = 6
+    PAWL_STATUS_SUBMITTED = 0,      /* created; its start event has not been taken yet */
+    PAWL_STATUS_WORKING = 1,        /* a step is due, a command or timer is open, or it waits for signals alone */
+    PAWL_STATUS_INPUT_REQUIRED = 2, /* an approval, question or input is open, and no step, command or timer is */
+    PAWL_STATUS_COMPLETED = 3,
+    PAWL_STATUS_FAILED = 4,
+    PAWL_STATUS_CANCELED = 5,
+    PAWL_STATUS_REJECTED = 6
 } pawl_status;
 
 typedef enum pawl_outcome { /* how a command ended */
-    PAWL_DONE = 0,          /* value: its result */
-    PAWL_ERROR = 1,         /* it failed and is not retried; value: the error, usually {"code","text"} */
+    PAWL_OUTCOME_DONE = 0,          /* value: its result */
+    PAWL_OUTCOME_ERROR = 1,         /* it failed and is not retried; value: the error, usually {"code","text"} */
     PAWL_TIMED_OUT = 2,     /* a limit of the command passed */
     PAWL_CALLED_OFF = 3,    /* it was canceled */
     PAWL_OUTCOME_UNKNOWN = 4 /* it was in flight when its process died: it may have happened, or not (E5) */
 } pawl_outcome;
 
 /* A call of an effect, a timer, a child run. */
-typedef enum pawl_command_kind { PAWL_CALL = 1, PAWL_SLEEP = 2, PAWL_SPAWN = 3 } pawl_command_kind;
+typedef enum pawl_command_kind { PAWL_COMMAND_CALL = 1, PAWL_COMMAND_SLEEP = 2, PAWL_COMMAND_SPAWN = 3 } pawl_command_kind;
 
 typedef enum pawl_class {    /* of an effect: what happens to a command that has no receipt after a crash (E5) */
-    PAWL_AT_LEAST_ONCE = 0,  /* performed again */
-    PAWL_PURE = 1,           /* performed again; it changes nothing outside, so it may also run before its entry is durable */
-    PAWL_IDEMPOTENT = 2,     /* performed again; the receiver knows its invocation id, and does it once */
-    PAWL_COMPENSABLE = 3,    /* performed again; an inverse effect undoes it when the run fails or is canceled */
-    PAWL_ONCE = 4            /* never performed again: its outcome is unknown, and a person or `on_unknown` decides */
+    PAWL_CLASS_AT_LEAST_ONCE = 0,  /* performed again */
+    PAWL_CLASS_PURE = 1,           /* performed again; it changes nothing outside, so it may also run before its entry is durable */
+    PAWL_CLASS_IDEMPOTENT = 2,     /* performed again; the receiver knows its invocation id, and does it once */
+    PAWL_CLASS_COMPENSABLE = 3,    /* performed again; an inverse effect undoes it when the run fails or is canceled */
+    PAWL_CLASS_ONCE = 4            /* never performed again: its outcome is unknown, and a person or `on_unknown` decides */
 } pawl_class;
 
 typedef enum pawl_wait_kind {

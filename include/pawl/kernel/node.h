@@ -114,7 +114,7 @@ typedef struct pawl_field {     /* one member of the struct, and its channel */
     pawl_field_type type;
     size_t offset;              /* of the member in the struct */
 } pawl_field;
-/* One of these for each member: PAWL_FIELD(my_state, count, PAWL_FIELD_INT, .rule = PAWL_SUM). What follows the type are members of pawl_channel; the name
+/* One of these for each member: PAWL_FIELD(my_state, count, PAWL_FIELD_INT, .rule = PAWL_RULE_SUM). What follows the type are members of pawl_channel; the name
  * of the channel is that of the member. */
 #define PAWL_FIELD(structure, member, kind, ...) \
     { .channel = { .name = #member, __VA_ARGS__ }, .type = (kind), .offset = offsetof(structure, member) }

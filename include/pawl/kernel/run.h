@@ -50,7 +50,7 @@ typedef struct pawl_loader {
 } pawl_loader;
 
 typedef enum pawl_state_flags {
-    PAWL_NO_JOURNAL = 1     /* makes no bytes and no hashes: for runs that end with the process */
+    PAWL_STATE_NO_JOURNAL = 1     /* makes no bytes and no hashes: for runs that end with the process */
 } pawl_state_flags;
 
 /* Creates a run of `m`: *state is to be freed, its status is submitted, and PAWL_EV_START is the event to feed. `m` is not kept. `flags`: of
@@ -65,7 +65,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_state_load(pawl_bytes base, pawl_bytes sna
 PAWL_API void pawl_state_free(pawl_state *st);  /* NULL: does nothing */
 PAWL_API void pawl_state_loader(pawl_state *st, const pawl_loader *loader); /* replaces its loader by a copy of this; NULL: none */
 
-/* The bytes of its base, the first line of its journal, without a newline. Valid as long as the state, as are the texts below. {0} with PAWL_NO_JOURNAL. */
+/* The bytes of its base, the first line of its journal, without a newline. Valid as long as the state, as are the texts below. {0} with
+   PAWL_STATE_NO_JOURNAL. */
 PAWL_API pawl_bytes pawl_state_base(const pawl_state *st);
 PAWL_API const char *pawl_state_run(const pawl_state *st);      /* its id, "essay-1" */
 PAWL_API uint64_t pawl_state_life(const pawl_state *st);
@@ -78,7 +79,7 @@ PAWL_API uint64_t pawl_state_turn(const pawl_state *st);        /* from 1; each 
 PAWL_API uint64_t pawl_state_steps(const pawl_state *st);       /* supersteps in this turn so far */
 PAWL_API uint64_t pawl_state_ignored(const pawl_state *st);     /* events that were ignored since it was created or loaded */
 PAWL_API pawl_status pawl_state_status(const pawl_state *st);
-/* Sets *info to the record with which the run was created. Its texts are valid until `step` is used again. PAWL_INVALID with PAWL_NO_JOURNAL;
+/* Sets *info to the record with which the run was created. Its texts are valid until `step` is used again. PAWL_INVALID with PAWL_STATE_NO_JOURNAL;
  * PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_info(const pawl_state *st, pawl_step *step, pawl_run_info *info, pawl_err *err);
 /* What the run needs next, as pawl_feed returns it: PAWL_OK (a tick), PAWL_PENDING, PAWL_INTERRUPTED or PAWL_HALTED. */
@@ -115,14 +116,14 @@ PAWL_API const char *pawl_state_json(pawl_state *st, pawl_step *step, pawl_err *
 PAWL_API const char *pawl_state_task(const pawl_state *st, size_t index, const char **at);
 
 /* Makes a snapshot of the state, to be stored as a cache. *bytes is valid until `step` is used again. PAWL_INVALID: task records came after the newest
- * entry, or PAWL_NO_JOURNAL. PAWL_NOMEM, or a code of the loader. */
+ * entry, or PAWL_STATE_NO_JOURNAL. PAWL_NOMEM, or a code of the loader. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_snapshot(pawl_state *st, pawl_step *step, pawl_bytes *bytes, pawl_err *err);
 /* Whether a snapshot is worth its bytes now: the entries since the last one are larger than it and have at least 4 KiB (K7). */
 PAWL_API bool pawl_state_snapshot_due(const pawl_state *st);
 
 /* Creates a run that starts from this state (K10): its base has the channels and the tasks that are next; open commands and waits are made anew, nothing
  * else is inherited. To fork at an earlier entry, load the run, apply up to that entry, and fork. *fork is to be freed. PAWL_INVALID: `info` needs an id
- * and a life, or PAWL_NO_JOURNAL. PAWL_NOMEM, or a code of the loader. */
+ * and a life, or PAWL_STATE_NO_JOURNAL. PAWL_NOMEM, or a code of the loader. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_state_fork(pawl_state *st, const pawl_run_info *info, pawl_step *step,
                                                  pawl_state **fork, pawl_err *err);
 /* Creates a run of `m` in the context of the run `from` (G13, K10): channels that `m` declares with `keep` begin with their values in `from`; nothing else

@@ -43,7 +43,7 @@ PAWL_API void pawl_step_blobs(pawl_step *s, size_t limit);
  * unless the run has that blob already. *digest (may be NULL): 64 hex digits. Both are valid until `s` is used again. */
 PAWL_API pawl_bytes pawl_step_blob(const pawl_step *s, size_t index, const char **digest);
 /* The entry or task record of the last feed on `s`, and its bytes, which are what to store, without a newline. NULL and {0} when it made none: the event
- * was ignored or refused. With PAWL_NO_JOURNAL the bytes are {0}. Both are valid until `s` is used again. */
+ * was ignored or refused. With PAWL_STATE_NO_JOURNAL the bytes are {0}. Both are valid until `s` is used again. */
 PAWL_API pawl_entry *pawl_step_entry(pawl_step *s);
 PAWL_API pawl_bytes pawl_step_bytes(const pawl_step *s);
 

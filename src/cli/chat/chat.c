@@ -36,7 +36,7 @@ static pawl_mode mode_of(const chat *k, pawl_err *err)
 
     if (now != PAWL_MODE_NONE || k->s->without_sources == 0)
         return now;
-    return settings_mode(k->s->caller, &k->s->mem, k->s->file, k->s->folder, PAWL_MODE_NONE, err) == PAWL_PLAN ? PAWL_PLAN : PAWL_DEFAULT;
+    return settings_mode(k->s->caller, &k->s->mem, k->s->file, k->s->folder, PAWL_MODE_NONE, err) == PAWL_MODE_PLAN ? PAWL_MODE_PLAN : PAWL_MODE_DEFAULT;
 }
 
 /* ---- the prompt ------------------------------------------------------------------------------------------------ */
@@ -430,7 +430,7 @@ static int go_on_with(chat *k, const pawl_value *prompt)
     st = pawl_run_state(s->engine, s->run, &err);
     chat_calls_keep(k, st != NULL ? pawl_state_get(st, "messages") : NULL);
     config_keep(k, st != NULL ? pawl_state_get(st, "@config") : NULL);
-    chat_init_frame(k, st != NULL && pawl_mode_named(run_mode_of(st)) != PAWL_MODE_NONE ? pawl_mode_named(run_mode_of(st)) : PAWL_DEFAULT,
+    chat_init_frame(k, st != NULL && pawl_mode_named(run_mode_of(st)) != PAWL_MODE_NONE ? pawl_mode_named(run_mode_of(st)) : PAWL_MODE_DEFAULT,
                     model_of(s, st != NULL ? pawl_state_get(st, "@config") : NULL));
     buf_init(&json, NULL);
     if (prompt != NULL) {
@@ -517,7 +517,7 @@ static bool words_read(chat *k)
     else if (cli_number(c, "max-turns", 1, MAX_TURNS, 0, &turns) && cli_number(c, "max-thinking-tokens", 1024, MAX_THINKING, 0, &tokens)) {
         k->waits = absent != NULL && strcmp(absent, "wait") == 0;
         k->answers = k->frames_in && (!c->bare || tool != NULL);
-        k->bypass = cli_given(c, "allow-dangerously-skip-permissions") != NULL || (mode != NULL && pawl_mode_named(mode) == PAWL_BYPASS);
+        k->bypass = cli_given(c, "allow-dangerously-skip-permissions") != NULL || (mode != NULL && pawl_mode_named(mode) == PAWL_MODE_BYPASS);
         k->partial = cli_given(c, "include-partial-messages") != NULL;
         k->verbose = cli_given(c, "verbose") != NULL;
         return true;

@@ -409,7 +409,7 @@ static pawl_code mode_set(chat *k, arena *mem, const pawl_value *request, pawl_e
 
     if (mode == PAWL_MODE_NONE)
         return fail(err, PAWL_INVALID, "mode is plan, default, acceptEdits or bypassPermissions");
-    if (mode == PAWL_BYPASS && !k->bypass)
+    if (mode == PAWL_MODE_BYPASS && !k->bypass)
         return fail(err, PAWL_INVALID, "bypassPermissions has to be given when it begins: --mode bypassPermissions");
     return leave(k, PAWL_DELIVER_UPDATE, NULL, value_pack(mem, NULL, "{s:s}", "@mode", word), err);
 }

@@ -26,13 +26,13 @@ static pawl_code always_find(session *s, const pawl_value *rules, const pawl_wai
 {
     const char *ground = pawl_value_string(pawl_value_get(w->about, "ground")), *risk = pawl_value_string(pawl_value_get(w->about, "risk"));
     pawl_request q = { .tool = pawl_value_string(pawl_value_get(w->about, "tool")), .args = pawl_value_get(w->about, "input"),
-                       .mode = pawl_mode_named(pawl_value_string(pawl_value_get(w->about, "mode"))), .cls = PAWL_OTHER };
+                       .mode = pawl_mode_named(pawl_value_string(pawl_value_get(w->about, "mode"))), .cls = PAWL_PERMISSION_OTHER };
     pawl_policy *p;
 
-    if (q.tool == NULL || q.args == NULL || ground == NULL || strcmp(ground, pawl_ground_name(PAWL_BY_DEFAULT)) != 0)
+    if (q.tool == NULL || q.args == NULL || ground == NULL || strcmp(ground, pawl_ground_name(PAWL_GROUND_DEFAULT)) != 0)
         return fail(err, PAWL_INVALID, "%s: %s, and no allow rule changes that: approve it once", s->run,
                     ground == NULL ? "the author of the file asks for it" : "what asks is a rule, a hook, or a command that cannot be parsed reliably");
-    for (int k = PAWL_READ; k <= PAWL_OTHER; k++)
+    for (int k = PAWL_PERMISSION_READ; k <= PAWL_PERMISSION_OTHER; k++)
         if (risk != NULL && strcmp(pawl_permission_name((pawl_permission)k), risk) == 0)
             q.cls = (pawl_permission)k;
     p = pawl_value_type(rules) == PAWL_TYPE_OBJECT ? gate_policy(NULL, rules, err) : pawl_policy_read(NULL, "{}", 2, err);

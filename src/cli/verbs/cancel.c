@@ -8,7 +8,7 @@ static bool canceled_already(session *s)
 {
     pawl_state *st = pawl_run_state(s->engine, s->run, NULL);
 
-    return st != NULL && pawl_state_status(st) == PAWL_CANCELED_RUN;
+    return st != NULL && pawl_state_status(st) == PAWL_STATUS_CANCELED;
 }
 
 static int cancel_run(cli_call *c)

@@ -7,7 +7,7 @@
 static const pawl_value *fault_json(arena *mem, const file_fault *f)
 {
     return value_pack(mem, NULL, "{s:i,s:s,s:s,s:i,s:s,s:s}", "column", (int64_t)f->at.column, "file", f->at.file, "kind", f->kind, "line", (int64_t)f->at.line,
-                      "severity", f->severity == PAWL_FAULT ? "fault" : "note", "text", f->text);
+                      "severity", f->severity == PAWL_SEVERITY_FAULT ? "fault" : "note", "text", f->text);
 }
 
 static const pawl_value *file_json(arena *mem, const char *name, const session *s, bool good)

@@ -204,7 +204,7 @@ static int diff_run(cli_call *c)
     if ((s = cli_store_of(c, c->nargs == 2 ? c->args[0] : NULL, f.run[0], &code)) == NULL)
         return code;
     if ((rc = c->nargs == 2 ? cli_run_id(c, s, c->args[1], f.run[1], &err) : newest_two(c, s, &f, &err)) == PAWL_OK)
-        rc = pawl_history_diff(s, f.run[0], f.run[1], at_parting ? PAWL_AT_PARTING : PAWL_AT_END, see, &f, &f.diff, &err);
+        rc = pawl_history_diff(s, f.run[0], f.run[1], at_parting ? PAWL_DIFF_AT_PARTING : PAWL_DIFF_AT_END, see, &f, &f.diff, &err);
     pawl_store_free(s);
     if (rc == PAWL_OK && c->mem.failed)
         rc = fail(&err, PAWL_NOMEM, "no memory for what is different");

@@ -45,7 +45,7 @@ static pawl_code settle(session *s, uint64_t seq, const pawl_value **set, pawl_e
     then = pawl_mode_named(run_mode_of(st));
     if (g.mode == PAWL_MODE_NONE && now < then)
         g.mode = now;
-    if (pawl_state_status(st) != PAWL_SUBMITTED && pawl_state_next(st) != PAWL_HALTED)
+    if (pawl_state_status(st) != PAWL_STATUS_SUBMITTED && pawl_state_next(st) != PAWL_HALTED)
         rc = session_go_on(s, st, &g, &update, err);
     *set = value_with_all(&s->mem, *set, update);
     pawl_state_free(st);

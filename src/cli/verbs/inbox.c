@@ -49,7 +49,7 @@ static const char *task_of(arena *a, const char *id)
 /* The harm that an approval could do: a command may do anything, a request leaves this machine, an edit stays on it. */
 static int risk_of(const char *name)
 {
-    static const pawl_permission rising[] = { PAWL_READ, PAWL_EDIT, PAWL_OTHER, PAWL_NET, PAWL_EXEC };
+    static const pawl_permission rising[] = { PAWL_PERMISSION_READ, PAWL_PERMISSION_EDIT, PAWL_PERMISSION_OTHER, PAWL_PERMISSION_NET, PAWL_PERMISSION_EXEC };
 
     for (int i = 4; i >= 0 && name != NULL; i--)
         if (strcmp(name, pawl_permission_name(rising[i])) == 0)

@@ -412,7 +412,7 @@ static int exit_of(log *l, pawl_store *s, const char *run)
 
     if (s->verbs->head(s, run, &head, NULL) == PAWL_OK)
         return cli_exit_of((pawl_status)head.status, head.waits > 0);
-    for (int i = PAWL_SUBMITTED; i <= PAWL_REJECTED; i++)
+    for (int i = PAWL_STATUS_SUBMITTED; i <= PAWL_STATUS_REJECTED; i++)
         if (strcmp(l->status, pawl_status_name((pawl_status)i)) == 0)
             return cli_exit_of((pawl_status)i, false);
     return EXIT_DONE;

@@ -9,7 +9,7 @@
 #include "history/index_check.h"
 #include "pawl/agent.h"
 
-enum { LIST_LIMIT = 50, LIST_LIMIT_MAX = 1000000, STATUSES = PAWL_REJECTED + 1 };
+enum { LIST_LIMIT = 50, LIST_LIMIT_MAX = 1000000, STATUSES = PAWL_STATUS_REJECTED + 1 };
 enum { RUN_COLUMNS_MAX = 40, MACHINE_COLUMNS_MAX = 24, NOTE_COLUMNS_MAX = 200, LINE_BYTES = 1024 };
 
 typedef struct ls_row { const char *run, *machine, *status, *note; uint8_t code; bool waits; char age[16], changed[16]; } ls_row;
@@ -47,7 +47,7 @@ static const pawl_value *with_int(arena *a, const pawl_value *v, const char *key
 /* It works, and nothing would wake it: perhaps a secret is missing. */
 static bool idles(const pawl_head *h)
 {
-    return h->status == PAWL_WORKING && !h->over && h->waits == 0;
+    return h->status == PAWL_STATUS_WORKING && !h->over && h->waits == 0;
 }
 
 /* An agent that waits for the next message asks for nothing. The head does not say what a run waits for, so its state is read. */
@@ -57,7 +57,7 @@ static bool is_idle(ls_page *p, const pawl_head *h)
     pawl_err err = {0};
     bool is = false;
 
-    if ((pawl_status)h->status != PAWL_INPUT_REQUIRED || h->waits != 1 || h->parked != NULL)
+    if ((pawl_status)h->status != PAWL_STATUS_INPUT_REQUIRED || h->waits != 1 || h->parked != NULL)
         return false;
     if (current_state_load(&now, p->store_of, h->run, &err) == PAWL_OK)
         is = pawl_agent_idle(now.st);
@@ -165,7 +165,7 @@ static bool row_of(ls_page *p, const pawl_head *h)
     r = &p->rows[p->n - 1];
     *r = (ls_row){ .code = h->status, .waits = h->waits > 0 };
     if (is_idle(p, h)) {
-        *r = (ls_row){ .code = PAWL_WORKING };
+        *r = (ls_row){ .code = PAWL_STATUS_WORKING };
         snprintf(status, sizeof status, "idle");
     } else if (h->waits > 0) {
         snprintf(status, sizeof status, "%s, waits: %u", pawl_status_name((pawl_status)h->status), (unsigned)h->waits);
@@ -186,11 +186,11 @@ static const char *colour_of(const ls_row *r)
     if (r->waits)
         return "\x1b[33m";
     switch ((pawl_status)r->code) {
-    case PAWL_COMPLETED: return "\x1b[32m";
-    case PAWL_FAILED: case PAWL_REJECTED: return "\x1b[31m";
-    case PAWL_CANCELED_RUN: return "\x1b[2m";
-    case PAWL_INPUT_REQUIRED: return "\x1b[33m";
-    case PAWL_SUBMITTED: case PAWL_WORKING: break;
+    case PAWL_STATUS_COMPLETED: return "\x1b[32m";
+    case PAWL_STATUS_FAILED: case PAWL_STATUS_REJECTED: return "\x1b[31m";
+    case PAWL_STATUS_CANCELED: return "\x1b[2m";
+    case PAWL_STATUS_INPUT_REQUIRED: return "\x1b[33m";
+    case PAWL_STATUS_SUBMITTED: case PAWL_STATUS_WORKING: break;
     }
     return "\x1b[36m";
 }

@@ -75,7 +75,7 @@ static void stored(void *ctx, const pawl_state *st, const pawl_entry *entry)
     if (pawl_entry_is_record(entry))
         return;
     now = pawl_entry_status(entry);
-    if (pawl_status_terminal(now) || now == PAWL_INPUT_REQUIRED)
+    if (pawl_status_terminal(now) || now == PAWL_STATUS_INPUT_REQUIRED)
         cli_note(d->s->c, "%s: %s", pawl_state_run(st), pawl_status_name(now));
 }
 
@@ -91,7 +91,7 @@ static const pawl_value *rule_channel(pawl_state *st, const char *name, bool nex
 static pawl_code proof_admits(driver *d, pawl_state *st, bool next, pawl_err *err)
 {
     const pawl_value *policy = rule_channel(st, "@policy", next), *grants = rule_channel(st, "@grants", next);
-    const pawl_mode had = pawl_mode_named(pawl_value_string(rule_channel(st, "@mode", next))), mode = had != PAWL_MODE_NONE ? had : PAWL_DEFAULT;
+    const pawl_mode had = pawl_mode_named(pawl_value_string(rule_channel(st, "@mode", next))), mode = had != PAWL_MODE_NONE ? had : PAWL_MODE_DEFAULT;
     pawl_code rc;
     hash rules;
     buf b;
@@ -160,7 +160,7 @@ static pawl_code admits(void *ctx, pawl_state *st, pawl_err *err)
 
     if (pawl_state_next(st) == PAWL_HALTED)
         return PAWL_OK;
-    if (mode == NULL || pawl_mode_named(mode) != PAWL_BYPASS || d->board->bypass) {
+    if (mode == NULL || pawl_mode_named(mode) != PAWL_MODE_BYPASS || d->board->bypass) {
         if (d->board->proven && (rc = proof_admits(d, st, false, err)) == PAWL_OK)
             rc = proof_admits(d, st, true, err);
         return rc;

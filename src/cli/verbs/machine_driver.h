@@ -43,8 +43,8 @@ typedef struct driver {
     int64_t failing_since_ms;
     pawl_code rc;               /* what the last turn returned */
     pawl_err err;
-    hash good[PAWL_BYPASS + 1]; /* --proven: for each mode, the rules under which its file has a proof */
-    bool good_known[PAWL_BYPASS + 1];
+    hash good[PAWL_MODE_BYPASS + 1]; /* --proven: for each mode, the rules under which its file has a proof */
+    bool good_known[PAWL_MODE_BYPASS + 1];
     char (*parked)[RUN_ID_BYTES];  /* runs to try once more when the thread starts */
     size_t nparked;
     arena settings;             /* of the last run that was claimed: what it took from the settings of now, and its text */

@@ -59,10 +59,11 @@ static pawl_policy *policy_here(cli_call *c, session **s, int *code)
 typedef struct written { const char *tool; const pawl_value *args; pawl_permission cls; } written;
 
 static const struct { const char *tool, *member; pawl_permission cls; } tools[] = {
-    { "Bash", "command", PAWL_EXEC }, { "Read", "file_path", PAWL_READ }, { "Edit", "file_path", PAWL_EDIT }, { "Write", "file_path", PAWL_EDIT },
-    { "MultiEdit", "file_path", PAWL_EDIT }, { "NotebookEdit", "notebook_path", PAWL_EDIT }, { "Glob", "path", PAWL_READ },
-    { "Grep", "path", PAWL_READ }, { "LS", "path", PAWL_READ }, { "WebFetch", "url", PAWL_NET }, { "WebSearch", "query", PAWL_NET },
-    { "Agent", "subagent_type", PAWL_OTHER }, { "Node", "name", PAWL_READ },
+    { "Bash", "command", PAWL_PERMISSION_EXEC }, { "Read", "file_path", PAWL_PERMISSION_READ }, { "Edit", "file_path", PAWL_PERMISSION_EDIT }, { "Write", "file_path", PAWL_PERMISSION_EDIT },
+    { "MultiEdit", "file_path", PAWL_PERMISSION_EDIT }, { "NotebookEdit", "notebook_path", PAWL_PERMISSION_EDIT }, { "Glob", "path", PAWL_PERMISSION_READ },
+    { "Grep", "path", PAWL_PERMISSION_READ }, { "LS", "path", PAWL_PERMISSION_READ }, { "WebFetch", "url", PAWL_PERMISSION_NET }, { "WebSearch",
+        "query", PAWL_PERMISSION_NET },
+    { "Agent", "subagent_type", PAWL_PERMISSION_OTHER }, { "Node", "name", PAWL_PERMISSION_READ },
 };
 enum { TOOLS = sizeof tools / sizeof *tools };
 
@@ -73,7 +74,7 @@ static bool call_read(cli_call *c, const char *text, written *out, pawl_err *err
     const char *spec = "";
     size_t k = 0;
 
-    *out = (written){ .tool = "Bash", .cls = PAWL_OTHER };
+    *out = (written){ .tool = "Bash", .cls = PAWL_PERMISSION_OTHER };
     if (!whole || (text[name] == '\0' && strncmp(text, "mcp__", 5) != 0 && (*text < 'A' || *text > 'Z'))) {
         spec = text;
     } else {
@@ -157,7 +158,7 @@ static void node_fill(cli_call *c, const session *s, pawl_request *q, const char
 {
     const char *name = pawl_value_string(pawl_value_get(q->args, "name"));
     const file_node *n = s != NULL && name != NULL ? file_node_find(s->file, name) : NULL;
-    const pawl_request of = n != NULL ? guard_request(n, NULL, NULL, q->mode) : (pawl_request){ .cls = PAWL_READ };
+    const pawl_request of = n != NULL ? guard_request(n, NULL, NULL, q->mode) : (pawl_request){ .cls = PAWL_PERMISSION_READ };
 
     if (name != NULL)
         q->args = value_with(&c->mem, q->args, "node", value_string(&c->mem, name, strlen(name)));
@@ -329,15 +330,15 @@ static int modes(cli_call *c)
 
     buf_init(&out, NULL);
     buf_fmt(&out, "%-18s", "");
-    for (int k = PAWL_READ; k <= PAWL_OTHER; k++)
-        buf_fmt(&out, "%-*s", k == PAWL_EDIT ? 22 : 7, k == PAWL_EDIT ? "edit (in, outside)" : pawl_permission_name((pawl_permission)k));
+    for (int k = PAWL_PERMISSION_READ; k <= PAWL_PERMISSION_OTHER; k++)
+        buf_fmt(&out, "%-*s", k == PAWL_PERMISSION_EDIT ? 22 : 7, k == PAWL_PERMISSION_EDIT ? "edit (in, outside)" : pawl_permission_name((pawl_permission)k));
     buf_char(&out, '\n');
-    for (int m = PAWL_PLAN; m <= PAWL_BYPASS; m++) {
+    for (int m = PAWL_MODE_PLAN; m <= PAWL_MODE_BYPASS; m++) {
         buf_fmt(&out, "%-18s", pawl_mode_name((pawl_mode)m));
-        for (int k = PAWL_READ; k <= PAWL_OTHER; k++) {
+        for (int k = PAWL_PERMISSION_READ; k <= PAWL_PERMISSION_OTHER; k++) {
             buf_fmt(&out, "%-7s", pawl_behavior_name(pawl_mode_says((pawl_mode)m, (pawl_permission)k, true)));
-            if (k == PAWL_EDIT)
-                buf_fmt(&out, "%-15s", pawl_behavior_name(pawl_mode_says((pawl_mode)m, PAWL_EDIT, false)));
+            if (k == PAWL_PERMISSION_EDIT)
+                buf_fmt(&out, "%-15s", pawl_behavior_name(pawl_mode_says((pawl_mode)m, PAWL_PERMISSION_EDIT, false)));
         }
         buf_char(&out, '\n');
     }
@@ -389,7 +390,7 @@ static int policy_run(cli_call *c)
         { "list", 1, 1 }, { "why", 2, 2 }, { "shadowed", 1, 1 }, { "diff", 3, 3 }, { "modes", 1, 1 }, { "trust", 1, 2 }, { "untrust", 1, 2 },
     };
     const char *word = c->nargs > 0 ? c->args[0] : "list", *given = cli_given(c, "mode");
-    pawl_mode mode = given != NULL ? pawl_mode_named(given) : PAWL_DEFAULT;
+    pawl_mode mode = given != NULL ? pawl_mode_named(given) : PAWL_MODE_DEFAULT;
     pawl_policy *p;
     session *s;
     size_t i = 0;

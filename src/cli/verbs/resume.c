@@ -58,7 +58,7 @@ static bool is_unknown(const pawl_command *cmd, uint32_t attempts)
 {
     const uint32_t most = cmd->limits.retry.max_attempts;
 
-    return attempts > cmd->cleared && (cmd->limits.cls == PAWL_ONCE || (most > 1 && attempts - cmd->cleared >= most));
+    return attempts > cmd->cleared && (cmd->limits.cls == PAWL_CLASS_ONCE || (most > 1 && attempts - cmd->cleared >= most));
 }
 
 /* A program of a node, which has no sandbox outside of plan mode: it died with its process, what it had started itself may not have (E18). */

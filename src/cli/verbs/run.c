@@ -168,7 +168,7 @@ static bool exists(pawl_store *store, const char *run, pawl_err *err)
 /* A refusal is an error of the file, not of a run. */
 static pawl_code proven(session *s, pawl_mode mode, const pawl_value *policy, const pawl_value *grants, pawl_err *err)
 {
-    const pawl_code rc = prove_admits(s, mode != PAWL_MODE_NONE ? mode : PAWL_DEFAULT, policy, grants, err);
+    const pawl_code rc = prove_admits(s, mode != PAWL_MODE_NONE ? mode : PAWL_MODE_DEFAULT, policy, grants, err);
 
     if (rc == PAWL_DENIED)
         err->code = PAWL_INVALID;

@@ -42,7 +42,7 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
     }
     put_row(b, "why", pawl_value_string(pawl_value_get(reason, "text")));
     put_row(b, "waits for", missing_secret(&s->mem, st));
-    if (pawl_state_status(st) == PAWL_FAILED)
+    if (pawl_state_status(st) == PAWL_STATUS_FAILED)
         failed_tasks_say(b, failed_tasks(&s->mem, st), "           ");
     put_row(b, "machine", pawl_state_machine(st, NULL));
     put_row(b, "file", s->path);
@@ -151,7 +151,7 @@ static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *he
     v = value_with(mem, v, "head", value_string(mem, hex, strlen(hex)));
     if ((why = missing_secret(mem, st)) != NULL)
         v = value_with(mem, v, "waits_for", value_string(mem, why, strlen(why)));
-    if (pawl_state_status(st) == PAWL_FAILED && pawl_value_size(failed_tasks(mem, st)) > 0)
+    if (pawl_state_status(st) == PAWL_STATUS_FAILED && pawl_value_size(failed_tasks(mem, st)) > 0)
         v = value_with(mem, v, "failed", failed_tasks(mem, st));
     if (pawl_agent_idle(st))
         v = value_with(mem, v, "idle", value_bool(mem, true));

@@ -207,7 +207,7 @@ static bool inputs_of_agent(simulating *k, const pawl_value *v, pawl_err *err)
 
     if (cli_given(k->c, "input") == NULL)
         v = value_pack(&s->mem, NULL, "{s:s}", "input", "level 0: go");
-    for (int mode = PAWL_PLAN; mode <= PAWL_BYPASS && good; mode++)
+    for (int mode = PAWL_MODE_PLAN; mode <= PAWL_MODE_BYPASS && good; mode++)
         for (size_t i = 0; i < sizeof owns / sizeof *owns && good; i++) {
             s->own = owns[i];
             good = input_add(k, v, (pawl_mode)mode, err);
@@ -220,13 +220,13 @@ static bool inputs_make(simulating *k, const pawl_value *v, pawl_err *err)
     session *s = k->s;
 
     if (!k->chance)
-        return input_add(k, v, PAWL_BYPASS, err);
+        return input_add(k, v, PAWL_MODE_BYPASS, err);
     s->policy = settings_policy(&k->c->app, &s->mem, s->file, s->folder, err);
     if (err->code != PAWL_OK)
         return false;
     if (session_is_agent(s))
         return inputs_of_agent(k, v, err);
-    return input_add(k, v, PAWL_BYPASS, err) && input_add(k, v, PAWL_ACCEPT_EDITS, err) && input_add(k, v, PAWL_DEFAULT, err);
+    return input_add(k, v, PAWL_MODE_BYPASS, err) && input_add(k, v, PAWL_MODE_ACCEPT_EDITS, err) && input_add(k, v, PAWL_MODE_DEFAULT, err);
 }
 
 /* ---- the verb ---------------------------------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@ static bool event_of(cli_call *c, const pawl_value *v, pawl_event *ev, pawl_err 
     for (int k = PAWL_EV_START; kind != NULL && k <= PAWL_EV_REOPEN; k++)
         if (strcmp(kind, pawl_event_kind_name((pawl_event_kind)k)) == 0)
             ev->kind = (pawl_event_kind)k;
-    for (int o = PAWL_DONE; outcome != NULL && o <= PAWL_OUTCOME_UNKNOWN; o++)
+    for (int o = PAWL_OUTCOME_DONE; outcome != NULL && o <= PAWL_OUTCOME_UNKNOWN; o++)
         if (strcmp(outcome, pawl_outcome_name((pawl_outcome)o)) == 0)
             ev->outcome = (pawl_outcome)o;
     if (ev->kind == 0 || pawl_value_type(v) != PAWL_TYPE_OBJECT)
@@ -66,7 +66,7 @@ static bool hand_out(session *s, pawl_state *st)
         if (pawl_state_command(st, i, step, &cmd, &secrets, NULL) != PAWL_OK)
             continue;
         v = value_pack(mem, NULL, "{s:s,s:s}", "class", pawl_class_name(cmd.limits.cls), "id", cmd.id);
-        if (cmd.kind == PAWL_SLEEP)
+        if (cmd.kind == PAWL_COMMAND_SLEEP)
             v = value_with(mem, v, "due_ms", value_int(mem, cmd.due_ms));
         if (cmd.effect != NULL)
             v = value_with(mem, v, "effect", value_string(mem, cmd.effect, strlen(cmd.effect)));

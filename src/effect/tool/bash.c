@@ -36,7 +36,7 @@ static const denied_top *denied_of(tool_call *c, const roots *r, bool reads, siz
 {
     const char *folders[ROOTS_MAX];
     const denied_shown shown = { folders, r->n };
-    const file_use u = { .tool = reads ? "Read" : "Edit", .cls = reads ? PAWL_READ : PAWL_EDIT, .time_ms = epoch_ms() };
+    const file_use u = { .tool = reads ? "Read" : "Edit", .cls = reads ? PAWL_PERMISSION_READ : PAWL_PERMISSION_EDIT, .time_ms = epoch_ms() };
     const denied_top *out;
     bool cut;
 
@@ -424,7 +424,7 @@ static pawl_code program_sandbox(tool_call *c, bool *inside)
     char why[SANDBOX_SAID_BYTES] = "";
     sandbox_is is;
 
-    *inside = plan || (c->tool->cls == PAWL_READ && !off);
+    *inside = plan || (c->tool->cls == PAWL_PERMISSION_READ && !off);
     if (!*inside || (is = sandbox_try(SANDBOX_READ_ONLY, why)) == SANDBOX_WORKS)
         return PAWL_OK;
     *inside = false;

@@ -204,8 +204,8 @@ static bool was_a_node(const pawl_value *decision)
 {
     const char *behavior = pawl_value_string(pawl_value_get(decision, "behavior")), *ground = pawl_value_string(pawl_value_get(decision, "ground"));
 
-    return behavior != NULL && ground != NULL && strcmp(behavior, pawl_behavior_name(PAWL_ALLOW)) == 0 &&
-           strcmp(ground, pawl_ground_name(PAWL_BY_DEFAULT)) == 0;
+    return behavior != NULL && ground != NULL && strcmp(behavior, pawl_behavior_name(PAWL_BEHAVIOR_ALLOW)) == 0 &&
+           strcmp(ground, pawl_ground_name(PAWL_GROUND_DEFAULT)) == 0;
 }
 
 static bool allowed_there(tool_call *c, const opened_file *o, const char *written)
@@ -213,14 +213,14 @@ static bool allowed_there(tool_call *c, const opened_file *o, const char *writte
     const pawl_value *links = value_pack(&c->mem, NULL, "{}");
     pawl_request q = { .tool = c->tool->rule, .cls = c->tool->cls, .mode = pawl_mode_named(c->job->mode), .time_ms = epoch_ms(),
                        .args = value_pack(&c->mem, NULL, "{s:s}", "file_path", written),
-                       .node = was_a_node(pawl_value_get(c->job->args, "decision")), .read_only = c->tool->cls == PAWL_READ };
+                       .node = was_a_node(pawl_value_get(c->job->args, "decision")), .read_only = c->tool->cls == PAWL_PERMISSION_READ };
     pawl_decision d;
 
     q.links = value_with(&c->mem, links, written, value_pack(&c->mem, NULL, "{s:s}", "to", o->path));
     if (q.links == NULL || q.args == NULL)
         return false;
     pawl_decide(c->job->policy, &q, &d);
-    return d.behavior == PAWL_ALLOW;
+    return d.behavior == PAWL_BEHAVIOR_ALLOW;
 }
 
 /* Whether it is the path that was decided on, or that one may be used like it. */

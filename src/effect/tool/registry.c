@@ -82,7 +82,7 @@ static pawl_code checked(const pawl_tools *t, const pawl_tool *tool, pawl_err *e
         return fail(err, PAWL_INVALID, "tool %s: a schema is due, of at most %d bytes", tool->name, SCHEMA_BYTES_MAX);
     if (pawl_permission_name(tool->cls)[0] == '\0')
         return fail(err, PAWL_INVALID, "tool %s: %d is no class of permission", tool->name, (int)tool->cls);
-    if ((int)tool->effect < PAWL_AT_LEAST_ONCE || tool->effect > PAWL_ONCE)
+    if ((int)tool->effect < PAWL_CLASS_AT_LEAST_ONCE || tool->effect > PAWL_CLASS_ONCE)
         return fail(err, PAWL_INVALID, "tool %s: %d is no class of effects", tool->name, (int)tool->effect);
     if (tool->timeout_ms > TIMEOUT_MAX || tool->output_bytes > OUTPUT_MAX)
         return fail(err, PAWL_INVALID, "tool %s: more than %d ms, or than %d bytes of output", tool->name, TIMEOUT_MAX, OUTPUT_MAX);

@@ -175,9 +175,9 @@ static void command_why(pawl_engine *e, const pawl_command *cmd, pawl_err *why)
     arena mem;
     const char *child;
 
-    if (cmd->kind == PAWL_CALL && handler_of(e, cmd->effect) == NULL)
+    if (cmd->kind == PAWL_COMMAND_CALL && handler_of(e, cmd->effect) == NULL)
         fail(why, PAWL_PENDING, "%s: no handler for effect \"%s\"", cmd->id, cmd->effect);
-    if (cmd->kind != PAWL_SPAWN)
+    if (cmd->kind != PAWL_COMMAND_SPAWN)
         return;
     arena_init(&mem, &e->alloc, 0);
     if ((child = child_name(&mem, cmd->id, cmd->child)) != NULL)
@@ -191,5 +191,5 @@ void children_why(pawl_engine *e, const cached_run *r, pawl_err *why)
 
     for (size_t i = 0; i < sizeof started / sizeof *started; i++)
         for (const outbox_entry *entry = outbox_first(&r->outbox, started[i]); entry != NULL && why->code == PAWL_OK; entry = entry_next(entry))
-            child_why(e, entry_child(entry), &(pawl_command){ .id = entry_id(entry), .kind = PAWL_SPAWN, .effect = entry_effect(entry) }, why);
+            child_why(e, entry_child(entry), &(pawl_command){ .id = entry_id(entry), .kind = PAWL_COMMAND_SPAWN, .effect = entry_effect(entry) }, why);
 }

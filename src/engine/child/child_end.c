@@ -45,25 +45,25 @@ static pawl_outcome end_value(pawl_engine *e, cached_run *r, buf *out)
     const pawl_value *why = pawl_state_reason(r->st);
     const char *text = pawl_value_string(pawl_value_get(why, "text")), *code = pawl_value_string(pawl_value_get(why, "code"));
 
-    if (status == PAWL_COMPLETED && r->m != NULL && r->m->output != NULL) {
+    if (status == PAWL_STATUS_COMPLETED && r->m != NULL && r->m->output != NULL) {
         const pawl_value *v = pawl_state_get(r->st, r->m->output);
 
         if (v != NULL)
             canon(out, v);
         else
             buf_text(out, "null");
-        return PAWL_DONE;
+        return PAWL_OUTCOME_DONE;
     }
-    if (status == PAWL_COMPLETED) {
+    if (status == PAWL_STATUS_COMPLETED) {
         const char *json = pawl_state_json(r->st, e->look, NULL);
 
         out->failed = out->failed || json == NULL;
         buf_text(out, json != NULL ? json : "");
-        return PAWL_DONE;
+        return PAWL_OUTCOME_DONE;
     }
-    code = code != NULL ? code : pawl_code_name(status == PAWL_CANCELED_RUN ? PAWL_CANCELED : PAWL_EFFECT);
+    code = code != NULL ? code : pawl_code_name(status == PAWL_STATUS_CANCELED ? PAWL_CANCELED : PAWL_EFFECT);
     end_error(r, code, text != NULL ? text : pawl_status_name(status), out);
-    return status == PAWL_CANCELED_RUN ? PAWL_CALLED_OFF : PAWL_ERROR;
+    return status == PAWL_STATUS_CANCELED ? PAWL_CALLED_OFF : PAWL_OUTCOME_ERROR;
 }
 
 static pawl_code end_deliver(pawl_engine *e, const char *parent, pawl_delivery *d, const buf *value, pawl_err *err)
@@ -102,7 +102,7 @@ pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err)
     if ((rc = end_deliver(e, parent, &d, &value, &why)) == PAWL_INVALID) {    /* the output is nested too deep for a channel: the error becomes the receipt */
         buf_reset(&value);
         end_error(r, pawl_code_name(PAWL_LIMIT), why.text, &value);
-        d.outcome = PAWL_ERROR;
+        d.outcome = PAWL_OUTCOME_ERROR;
         rc = end_deliver(e, parent, &d, &value, NULL);
     }
     buf_free(&value);

@@ -197,7 +197,7 @@ pawl_code rights_before_commit(pawl_engine *e, cached_run *r)
 
     arena_init(&mem, &e->alloc, 512);
     for (size_t i = 0; update != NULL && rc == PAWL_OK && i < pawl_state_commands(r->st); i++) {
-        if ((rc = state_command_bare(r->st, i, e->lent, &cmd, &refers, NULL)) != PAWL_OK || cmd.kind != PAWL_SPAWN || !has_rights(e, cmd.effect))
+        if ((rc = state_command_bare(r->st, i, e->lent, &cmd, &refers, NULL)) != PAWL_OK || cmd.kind != PAWL_COMMAND_SPAWN || !has_rights(e, cmd.effect))
             continue;
         if ((child = child_name(&mem, cmd.id, cmd.child)) == NULL)
             rc = PAWL_NOMEM;
@@ -222,5 +222,5 @@ pawl_code rights_before_start(pawl_engine *e, cached_run *r, const outbox_entry 
 
 pawl_code pawl_engine_tell(pawl_engine *e, pawl_err *err)
 {
-    return e == NULL ? PAWL_INVALID : pawl_engine_effect(e, "tell", tells, e, PAWL_AT_LEAST_ONCE, err);
+    return e == NULL ? PAWL_INVALID : pawl_engine_effect(e, "tell", tells, e, PAWL_CLASS_AT_LEAST_ONCE, err);
 }

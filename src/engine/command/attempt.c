@@ -30,7 +30,7 @@ static void leave_check(const pawl_engine *e, const outbox_entry *entry)
     const cached_run *r = entry->run;
 
     PAWL_ASSERT(BROKEN(BROKEN_COMMIT) || r->fence != 0, "S2: a command leaves for a run that this engine holds");
-    PAWL_ASSERT(BROKEN(BROKEN_COMMIT) || r->nlines == 0 || (entry->limits.cls == PAWL_PURE && e->durability != PAWL_DURABLE_SYNC),
+    PAWL_ASSERT(BROKEN(BROKEN_COMMIT) || r->nlines == 0 || (entry->limits.cls == PAWL_CLASS_PURE && e->durability != PAWL_DURABLE_SYNC),
                 "E1: what led to a command is stored before it leaves");
     PAWL_ASSERT(!attempt_is_counted(entry) || entry->count == COUNT_STORED || entry->count == COUNT_TAKE_BACK,
                 "E13: an attempt is counted before it leaves");

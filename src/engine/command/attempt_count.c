@@ -67,9 +67,9 @@ bool attempt_is_counted(const outbox_entry *entry)
 {
     const pawl_limits *l = &entry->limits;
 
-    if ((entry->h != NULL && entry->h->sql && l->cls == PAWL_ONCE) || entry->resolution == RESOLUTION_ASKING)
+    if ((entry->h != NULL && entry->h->sql && l->cls == PAWL_CLASS_ONCE) || entry->resolution == RESOLUTION_ASKING)
         return false;
-    return entry->charged || had_to_wait(entry) || l->cls == PAWL_ONCE || l->cls == PAWL_COMPENSABLE || l->retry.max_attempts > 1;
+    return entry->charged || had_to_wait(entry) || l->cls == PAWL_CLASS_ONCE || l->cls == PAWL_CLASS_COMPENSABLE || l->retry.max_attempts > 1;
 }
 
 static bool is_uncounted(const outbox_entry *entry)

@@ -15,7 +15,7 @@ static void entry_cancel(pawl_engine *e, outbox_entry *entry, bool wait)
     entry->attempt.stop = true;
     if (!entry_is(entry, ENTRIES_CALL_WAITS | ENTRIES_CHILD) || (entry->child != NULL && child_cancel(e, entry) && wait))
         return;
-    if (entry->in_doubt && entry->job.attempt > entry->cleared && entry->limits.cls != PAWL_PURE)
+    if (entry->in_doubt && entry->job.attempt > entry->cleared && entry->limits.cls != PAWL_CLASS_PURE)
         entry->rc = pawl_reply_fail(&entry->reply, PAWL_UNKNOWN, "%s: it was begun, and nobody knows what came of it", entry->job.effect);
     else
         entry->rc = pawl_reply_fail(&entry->reply, PAWL_CANCELED, "%s: called off before it began", entry->job.effect != NULL ? entry->job.effect : "");
@@ -43,7 +43,7 @@ static void end_called_off(pawl_engine *e, const outbox_entry *entry, outbox_ent
 {
     if (entry->attempt.called_ms == 0)
         end->rc = pawl_reply_fail(&end->reply, PAWL_CANCELED, "%s: called off before it began", end->job.effect);
-    else if (end->limits.cls == PAWL_PURE)
+    else if (end->limits.cls == PAWL_CLASS_PURE)
         end->rc = pawl_reply_fail(&end->reply, PAWL_CANCELED, "%s: called off, and not waited for", end->job.effect);
     else
         end->rc = pawl_reply_fail(&end->reply, PAWL_UNKNOWN, "%s: called off, it did not stop in time, and nobody knows what comes of it",
@@ -133,7 +133,7 @@ void outbox_finish(pawl_engine *e, cached_run *r)
     if (r->fence == 0 || r->st == NULL || r->lease_lost)
         return;
     OUTBOX_EACH(r, entry, next, ENTRY_DONE)
-        if (entry->outcome != PAWL_DONE && entry->attempt.stop) {
+        if (entry->outcome != PAWL_OUTCOME_DONE && entry->attempt.stop) {
             entry_remove(e, entry);
             r->commands_moved = true;    /* the command is open, so the run stays due */
         }

@@ -78,7 +78,7 @@ void charge_unbilled(const outbox_entry *entry)
 
 static bool refuse(outbox_entry *entry, const char *wrong)
 {
-    const bool lost = entry->in_doubt && entry->limits.cls == PAWL_COMPENSABLE;    /* it may have happened, so its inverse may be due */
+    const bool lost = entry->in_doubt && entry->limits.cls == PAWL_CLASS_COMPENSABLE;    /* it may have happened, so its inverse may be due */
 
     entry->rc = pawl_reply_fail(&entry->reply, lost ? PAWL_UNKNOWN : PAWL_LIMIT, "%s", wrong);
     return true;

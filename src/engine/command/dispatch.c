@@ -141,7 +141,7 @@ static pawl_code entries_perform(pawl_engine *e, cached_run *r, bool alone, int6
     pawl_code rc = PAWL_OK;
 
     while (rc == PAWL_OK && (entry = outbox_first(&r->outbox, ENTRY_GRANTED)) != NULL && !e->draining) {
-        const bool once = entry->limits.cls == PAWL_ONCE;
+        const bool once = entry->limits.cls == PAWL_CLASS_ONCE;
 
         if (expire(e, entry, now))
             continue;

@@ -102,7 +102,7 @@ outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry)
 pawl_code entry_make(pawl_engine *e, cached_run *r, const pawl_command *cmd, bool in_state, const pawl_value *secrets, pawl_err *err)
 {
     outbox_entry *entry = entry_alloc(e, cmd->id, cmd->effect, cmd->args);
-    const bool spawn = cmd->kind == PAWL_SPAWN;
+    const bool spawn = cmd->kind == PAWL_COMMAND_SPAWN;
     bool good = entry != NULL;
 
     if (good) {
@@ -114,7 +114,7 @@ pawl_code entry_make(pawl_engine *e, cached_run *r, const pawl_command *cmd, boo
         entry->share = cmd->share;
         entry->h = spawn ? NULL : handler_of(e, cmd->effect);
         entry->child = spawn ? child_name(&entry->mem, cmd->id, cmd->child) : NULL;
-        entry->keeps_output = r->m->interrupt != NULL && cmd->kind == PAWL_CALL;
+        entry->keeps_output = r->m->interrupt != NULL && cmd->kind == PAWL_COMMAND_CALL;
         entry_begin(entry, spawn && entry->child != NULL ? ENTRY_CHILD_NEW : entry->h == NULL ? ENTRY_UNHANDLED : ENTRY_READY,
                     in_state ? ARGS_IN_STATE : ARGS_OWN, RESOLUTION_OPEN);
         good = (secrets == NULL || secrets_keep(entry, cmd->args, secrets)) && !entry->mem.failed && outbox_add(r, entry) == PAWL_OK;

@@ -52,8 +52,8 @@ bool entry_is_in_doubt(const outbox_entry *entry)
 {
     uint32_t made = entry->job.attempt - entry->cleared, most = entry->limits.retry.max_attempts;
 
-    if (entry->h != NULL && entry->h->sql && entry->limits.cls != PAWL_ONCE)
+    if (entry->h != NULL && entry->h->sql && entry->limits.cls != PAWL_CLASS_ONCE)
         return false;           /* a command in SQL: without a receipt it has not happened */
     return entry->in_doubt && entry->resolution != RESOLUTION_ASKING && made > 0 &&
-           ((entry->limits.cls == PAWL_ONCE && (most <= 1 || !BROKEN(BROKEN_ONCE_RETRY))) || (most > 1 && made >= most));
+           ((entry->limits.cls == PAWL_CLASS_ONCE && (most <= 1 || !BROKEN(BROKEN_ONCE_RETRY))) || (most > 1 && made >= most));
 }

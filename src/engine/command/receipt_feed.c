@@ -62,7 +62,7 @@ pawl_code receipts_feed(pawl_engine *e, cached_run *r, bool *did, pawl_err *err)
             entry_remove(e, entry);
             rc = PAWL_OK;
         } else if (rc >= 0) {
-            if (entry->limits.cls != PAWL_PURE)
+            if (entry->limits.cls != PAWL_CLASS_PURE)
                 run_mark_urgent(r);
             *did = true;
         }

@@ -8,8 +8,8 @@
 
 static pawl_outcome outcome_of(pawl_code rc)
 {
-    return rc >= 0 ? PAWL_DONE : rc == PAWL_TIMEOUT ? PAWL_TIMED_OUT : rc == PAWL_UNKNOWN ? PAWL_OUTCOME_UNKNOWN
-           : rc == PAWL_CANCELED ? PAWL_CALLED_OFF : PAWL_ERROR;
+    return rc >= 0 ? PAWL_OUTCOME_DONE : rc == PAWL_TIMEOUT ? PAWL_TIMED_OUT : rc == PAWL_UNKNOWN ? PAWL_OUTCOME_UNKNOWN
+           : rc == PAWL_CANCELED ? PAWL_CALLED_OFF : PAWL_OUTCOME_ERROR;
 }
 
 /* Final, whatever it was: the same would come again (E13). */
@@ -62,9 +62,9 @@ void receipt_make(pawl_engine *e, outbox_entry *entry)
     reply_check(e, entry);
     if (b->failed || entry->rc == PAWL_NOMEM)      /* the handler has run, and its reply is lost */
         entry->rc = pawl_reply_fail(&entry->reply, PAWL_UNKNOWN, "%s: its receipt found no memory", entry->job.effect);
-    if (entry->limits.cls == PAWL_ONCE && is_retryable(entry->rc) && !entry->reply.untouched)
+    if (entry->limits.cls == PAWL_CLASS_ONCE && is_retryable(entry->rc) && !entry->reply.untouched)
         entry->rc = PAWL_UNKNOWN;      /* it may have happened (E5) */
-    doubt = entry->rc == PAWL_UNKNOWN && (entry->limits.cls == PAWL_ONCE || entry->limits.cls == PAWL_COMPENSABLE);
+    doubt = entry->rc == PAWL_UNKNOWN && (entry->limits.cls == PAWL_CLASS_ONCE || entry->limits.cls == PAWL_CLASS_COMPENSABLE);
     if (doubt && resolve_begin(e, entry))
         return;
     entry->outcome = outcome_of(entry->rc);

@@ -97,7 +97,7 @@ static pawl_code entry_make_whole(pawl_engine *e, cached_run *r, which w, pawl_e
     pawl_code rc;
 
     arena_init(&mem, &e->alloc, 1024);
-    if ((rc = command_whole(e, r, w, &mem, &cmd, &secrets, err)) == PAWL_OK && cmd.kind == PAWL_SPAWN && secrets != NULL)
+    if ((rc = command_whole(e, r, w, &mem, &cmd, &secrets, err)) == PAWL_OK && cmd.kind == PAWL_COMMAND_SPAWN && secrets != NULL)
         rc = fail(err, PAWL_INVALID, "%s: a secret is no input of a child run: name it in the child's own channels", cmd.id);
     if (rc == PAWL_OK)
         rc = secrets_put(e, &mem, &cmd, secrets, &missing, why, err);
@@ -117,7 +117,7 @@ static pawl_code command_reconcile(pawl_engine *e, cached_run *r, which w, pawl_
     pawl_code rc = w.id != NULL ? state_command_bare_named(r->st, w.id, e->look, &cmd, &refers, &open, err)
                                 : state_command_bare(r->st, w.i, e->look, &cmd, &refers, err);
 
-    if (rc != PAWL_OK || !open || cmd.kind == PAWL_SLEEP)
+    if (rc != PAWL_OK || !open || cmd.kind == PAWL_COMMAND_SLEEP)
         return rc;
     if ((entry = outbox_find(r, cmd.id)) != NULL) {
         entry->seen = r->outbox.reconciled;
@@ -127,7 +127,7 @@ static pawl_code command_reconcile(pawl_engine *e, cached_run *r, which w, pawl_
             entry_move(entry, ENTRY_RUNNING);
         return PAWL_OK;
     }
-    if (!refers || cmd.kind != PAWL_CALL)
+    if (!refers || cmd.kind != PAWL_COMMAND_CALL)
         return entry_make_whole(e, r, w, why, err);
     r->borrowed = true;
     return entry_make(e, r, &cmd, true, NULL, err);
@@ -175,7 +175,7 @@ static bool is_complete(pawl_engine *e, const cached_run *r)
     pawl_command cmd;
 
     for (size_t i = 0; i < n && good; i++)
-        good = state_command_bare(r->st, i, e->look, &cmd, &refers, NULL) != PAWL_OK || cmd.kind == PAWL_SLEEP || outbox_find(r, cmd.id) != NULL;
+        good = state_command_bare(r->st, i, e->look, &cmd, &refers, NULL) != PAWL_OK || cmd.kind == PAWL_COMMAND_SLEEP || outbox_find(r, cmd.id) != NULL;
     return good;
 }
 

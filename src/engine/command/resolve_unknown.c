@@ -48,7 +48,7 @@ bool resolve_begin(pawl_engine *e, outbox_entry *entry)
     entry->job.effect = was->limits.on_unknown;
     entry->job.args = args;
     entry->job.attempt = 0;
-    entry->limits = limits != NULL ? *limits : (pawl_limits){ .cls = PAWL_IDEMPOTENT };
+    entry->limits = limits != NULL ? *limits : (pawl_limits){ .cls = PAWL_CLASS_IDEMPOTENT };
     entry->first_ms = entry->not_before_ms = 0;
     entry->attempt.stop = false;
     count_clear(entry);
@@ -70,7 +70,7 @@ static bool answer_read(pawl_engine *e, outbox_entry *entry, bool *again)
     *again = pawl_value_string(v) != NULL && strcmp(pawl_value_string(v), "again") == 0;
     if (doubt_answer_read(v, &mem, &outcome, &value)) {
         known = true;
-        if (outcome == PAWL_DONE) {
+        if (outcome == PAWL_OUTCOME_DONE) {
             buf_reset(b);
             canon(b, value);
         } else {

@@ -91,7 +91,7 @@ bool entry_retry(const pawl_engine *e, outbox_entry *entry, int64_t now)
     const bool closes = is_stopped_by_close(e, entry);
 
     if (entry->rc >= 0 || !is_retryable(entry->rc) || made >= most + BROKEN(BROKEN_ATTEMPTS) ||
-        (l->cls == PAWL_ONCE && !entry->reply.untouched) || (is_stopped(entry) && !closes))
+        (l->cls == PAWL_CLASS_ONCE && !entry->reply.untouched) || (is_stopped(entry) && !closes))
         return false;
     if (entry->reply.retry_after_ms > delay)
         delay = entry->reply.retry_after_ms;

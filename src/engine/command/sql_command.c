@@ -17,7 +17,7 @@ static pawl_class effect_class(const pawl_engine *e, const char *effect)
     for (size_t i = 0; i <= e->nmore; i++)
         if (pawl_machine_effect(i == 0 ? e->m : e->more[i - 1], effect, &declared))
             return declared;
-    return PAWL_AT_LEAST_ONCE;
+    return PAWL_CLASS_AT_LEAST_ONCE;
 }
 
 pawl_code pawl_engine_sql(pawl_engine *e, const char *effect, pawl_handler_fn *fn, void *arg, int64_t limit_ms, pawl_err *err)

@@ -222,7 +222,7 @@ static pawl_code run_on(pawl_engine *e, cached_run *r, const pawl_run_info *info
         return run_release(e, r, NULL), rc;
     if ((rc = deliveries_take(e, r, &why)) != PAWL_OK || (rc = run_hold(e, r, &why)) != PAWL_OK)
         return drive_failed(e, r, rc, &why, err);
-    if (pawl_state_status(r->st) == PAWL_SUBMITTED)
+    if (pawl_state_status(r->st) == PAWL_STATUS_SUBMITTED)
         return drive(e, r, &start, err);
     if (input != NULL) {
         rc = info->dedupe_key == NULL && pawl_state_next(r->st) == PAWL_INTERRUPTED ? drive(e, r, &again, err) : PAWL_IGNORED;
@@ -261,7 +261,7 @@ static bool see_last(void *ctx, const pawl_head *head)
 /* The newest completed run of this context; *last NULL: none. */
 static pawl_code context_last(pawl_engine *e, const char *context, cached_run **last, pawl_err *err)
 {
-    pawl_filter f = { .context = context, .status = 1 + PAWL_COMPLETED, .limit = LAST_PAGE };
+    pawl_filter f = { .context = context, .status = 1 + PAWL_STATUS_COMPLETED, .limit = LAST_PAGE };
     pawl_err why = { PAWL_OK, "" };
     last_run l = { .id = "" };
     pawl_code rc;
@@ -403,7 +403,7 @@ static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char 
         return rc;
     if ((rc = record_same(r->st, e->look, info, err)) != PAWL_OK)
         return rc;
-    if (pawl_state_status(r->st) == PAWL_SUBMITTED)
+    if (pawl_state_status(r->st) == PAWL_STATUS_SUBMITTED)
         return deliver_to(e, info->id, PAWL_DELIVER_START, "start", input, err);
     if (input == NULL)
         return PAWL_OK;

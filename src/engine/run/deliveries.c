@@ -97,7 +97,7 @@ static pawl_code settings_feed(pawl_engine *e, cached_run *r, pawl_err *err)
 /* Asked again after the start of a run, which brings its mode and its rules. */
 pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err)
 {
-    const bool begun = pawl_state_status(r->st) != PAWL_SUBMITTED;
+    const bool begun = pawl_state_status(r->st) != PAWL_STATUS_SUBMITTED;
     pawl_code rc = PAWL_OK;
 
     if (r->admitted || r->pass == PASS_OUT)
@@ -113,12 +113,12 @@ pawl_code admission(pawl_engine *e, cached_run *r, pawl_err *err)
 /* Before its start a run takes only a start and a cancel; other deliveries stay in the mailbox. */
 static bool too_early(const cached_run *r, const pawl_delivery *d)
 {
-    return r->st != NULL && pawl_state_status(r->st) == PAWL_SUBMITTED && d->kind != PAWL_DELIVER_START && d->kind != PAWL_DELIVER_CANCEL;
+    return r->st != NULL && pawl_state_status(r->st) == PAWL_STATUS_SUBMITTED && d->kind != PAWL_DELIVER_START && d->kind != PAWL_DELIVER_CANCEL;
 }
 
 static pawl_code all_take(pawl_engine *e, cached_run *r, const delivery_list *g, pawl_err *err)
 {
-    const bool begun = pawl_state_status(r->st) != PAWL_SUBMITTED;
+    const bool begun = pawl_state_status(r->st) != PAWL_STATUS_SUBMITTED;
     pawl_code rc = PAWL_OK;
 
     for (size_t i = 0; i < g->n && rc == PAWL_OK; i++)

@@ -27,7 +27,7 @@ static bool step_is_due(const pawl_engine *e, const cached_run *r)
     if (e->durability != PAWL_DURABLE_SYNC || r->st == NULL || r->fence == 0 || r->sql != NULL || r->ntaken > 0 || pawl_state_next(r->st) != PAWL_OK)
         return false;
     for (const outbox_entry *entry = outbox_first(&r->outbox, ENTRY_FED); entry != NULL; entry = entry_next(entry))
-        if (entry_limits(entry)->cls == PAWL_ONCE)
+        if (entry_limits(entry)->cls == PAWL_CLASS_ONCE)
             return false;
     return true;
 }
@@ -198,14 +198,14 @@ static void end_told(const cached_run *r, pawl_err *err)
 {
     const char *name;
 
-    if (r->st == NULL || r->st->status == PAWL_COMPLETED)
+    if (r->st == NULL || r->st->status == PAWL_STATUS_COMPLETED)
         return;
     name = pawl_value_string(pawl_value_get(pawl_state_reason(r->st), "code"));
-    if (r->st->status == PAWL_FAILED)
+    if (r->st->status == PAWL_STATUS_FAILED)
         reason_told(r, name == NULL || pawl_code_named(name) >= 0 ? PAWL_EFFECT : pawl_code_named(name), "failed", err);
-    else if (r->st->status == PAWL_REJECTED)
+    else if (r->st->status == PAWL_STATUS_REJECTED)
         reason_told(r, PAWL_DENIED, "rejected", err);
-    else if (r->st->status == PAWL_CANCELED_RUN)
+    else if (r->st->status == PAWL_STATUS_CANCELED)
         reason_told(r, PAWL_CANCELED, "canceled", err);
 }
 

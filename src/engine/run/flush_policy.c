@@ -30,7 +30,7 @@ static bool see_other(void *ctx, const frame *f, const task *tk, const char *pat
         return true;            /* a question was stored when it was asked */
     step_reset(o->e->look);
     cls = c->kind == CALL_CALL ? pawl_value_string(spec_get(o->e->look, c, "class")) : NULL;
-    o->any = cls == NULL || strcmp(cls, pawl_class_name(PAWL_PURE)) != 0;
+    o->any = cls == NULL || strcmp(cls, pawl_class_name(PAWL_CLASS_PURE)) != 0;
     return !o->any;
 }
 

@@ -257,7 +257,7 @@ void run_init(pawl_engine *e, cached_run *r, pawl_state *st)
     r->seq = pawl_state_seq(st);
     r->last_fence = 0;
     r->tail_bytes = 0;
-    r->status = (uint8_t)PAWL_SUBMITTED;
+    r->status = (uint8_t)PAWL_STATUS_SUBMITTED;
     r->wake_ms = 0;
     r->work = r->parent_notified = r->admitted = false;
     head_move(r, HEAD_KNOWN);

@@ -146,11 +146,11 @@ static bool expression_look(expression *e, arena *mem, const char *text, size_t 
     if (!look_over(&l, text, size, false)) {
         if (exact)
             (void)place_move(&at, text, l.wrong_at);
-        fault_at(f, at, PAWL_FAULT, "expression", "%s", l.wrong);
+        fault_at(f, at, PAWL_SEVERITY_FAULT, "expression", "%s", l.wrong);
         return false;
     }
     if (l.empty) {
-        fault_at(f, at, PAWL_FAULT, "expression", "an expression is missing here: `.` is the whole state, `.name` one channel of it");
+        fault_at(f, at, PAWL_SEVERITY_FAULT, "expression", "an expression is missing here: `.` is the whole state, `.name` one channel of it");
         return false;
     }
     if (l.comment && (copy = arena_get(mem, size + 2)) != NULL) {
@@ -173,7 +173,7 @@ bool expression_parse(expression *e, arena *mem, const char *text, size_t size, 
     text += begin;
     size -= begin;
     if (size > 0 && memchr(text, '\0', size) != NULL) {
-        fault_at(f, at, PAWL_FAULT, "expression", "a NUL character in an expression: take it out");
+        fault_at(f, at, PAWL_SEVERITY_FAULT, "expression", "a NUL character in an expression: take it out");
         return false;
     }
     *e = (expression){ .text = arena_strdup(mem, text, size), .at = at };

@@ -46,7 +46,7 @@ static source_place cut_place(cutter *c, const char *at)
 
 static bool cut_fails(cutter *c, const char *at, const char *kind, const char *text)
 {
-    fault_at(c->f, cut_place(c, at), PAWL_FAULT, kind, "%s", text);
+    fault_at(c->f, cut_place(c, at), PAWL_SEVERITY_FAULT, kind, "%s", text);
     return false;
 }
 

@@ -54,8 +54,8 @@ static void read_mode(loader *l, const doc *d)
     if (!key_text(l, d, "mode", &word))
         return;
     l->a->agent->mode = pawl_mode_named(word);
-    if (l->a->agent->mode == PAWL_BYPASS)
-        fault_at(l->f, d->at, PAWL_FAULT, "mode", "`mode`: bypassPermissions is given by who starts it, each time, with --mode, and not by a file");
+    if (l->a->agent->mode == PAWL_MODE_BYPASS)
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "mode", "`mode`: bypassPermissions is given by who starts it, each time, with --mode, and not by a file");
     else if (l->a->agent->mode == PAWL_MODE_NONE)
         fault_hint(l, d->at, "mode", "`mode` is one of plan, default, acceptEdits, and not", word, names, 3);
 }
@@ -91,7 +91,7 @@ static void read_temperature(loader *l, const doc *d)
     if (v != NULL && pawl_value_real(v) >= 0 && pawl_value_real(v) <= TEMPERATURE_MOST)
         option_put(l, "temperature", v);
     else
-        fault_at(l->f, d->at, PAWL_FAULT, "range", "`temperature` is a number from 0 to %d, and here stands %s", TEMPERATURE_MOST, doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "range", "`temperature` is a number from 0 to %d, and here stands %s", TEMPERATURE_MOST, doc_what(l, d));
 }
 
 static void read_thinking(loader *l, const doc *d)
@@ -103,7 +103,7 @@ static void read_thinking(loader *l, const doc *d)
     if (d->kind == DOC_MAP)
         keys_known(l, d, "`thinking`", names, 1);
     if (one == NULL)
-        fault_at(l->f, d->at, PAWL_FAULT, "missing", "`thinking` is how many tokens it may think: {budget_tokens: 4096}");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "`thinking` is how many tokens it may think: {budget_tokens: 4096}");
     else if (key_count(l, one, "budget_tokens", 1, TOKENS_MOST, &n))
         option_put(l, "thinking", value_pack(l->mem, NULL, "{s:i}", "budget_tokens", (int64_t)n));
 }
@@ -135,7 +135,7 @@ static void read_compact(loader *l, const doc *d)
     if (d->kind == DOC_MAP)
         keys_known(l, d, "`compact`", names, 2);
     if (tokens == NULL)
-        fault_at(l->f, d->at, PAWL_FAULT, "missing",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing",
                  "`compact` says from how many tokens on the conversation is made shorter: {tokens: 100000, method: summary}");
     else if (key_count(l, tokens, "tokens", 1, UINT32_MAX, &n))
         agent_of(l)->compact_tokens = n;
@@ -143,7 +143,7 @@ static void read_compact(loader *l, const doc *d)
         return;
     agent_of(l)->compact_drops = strcmp(word, "drop") == 0;
     if (!agent_of(l)->compact_drops && strcmp(word, "summary") != 0)
-        fault_at(l->f, method->at, PAWL_FAULT, "compact", "`method` is summary (by the model) or drop (results of tools), and not \"%.40s\"", word);
+        fault_at(l->f, method->at, PAWL_SEVERITY_FAULT, "compact", "`method` is summary (by the model) or drop (results of tools), and not \"%.40s\"", word);
 }
 
 static void read_denied(loader *l, const doc *d)
@@ -157,7 +157,7 @@ static void read_denied(loader *l, const doc *d)
     else if (strcmp(word, "tell") == 0)
         agent_of(l)->denied = PAWL_DENIED_TELLS;
     else
-        fault_at(l->f, d->at, PAWL_FAULT, "denied", "`denied` is end (a denial ends the turn) or tell (the model is told), and not \"%.40s\"", word);
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "denied", "`denied` is end (a denial ends the turn) or tell (the model is told), and not \"%.40s\"", word);
 }
 
 /* Either may be NULL. */
@@ -186,7 +186,7 @@ static void read_post_tools(loader *l, const doc *d)
     run = plain ? d : doc_get(d, "run");
     if (run == NULL) {
         if (!key_there(d, "run"))
-            fault_at(l->f, d->at, PAWL_FAULT, "missing", "`post_tools` has no `run`, the program that is run after tools that changed something");
+            fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "`post_tools` has no `run`, the program that is run after tools that changed something");
         return;
     }
     if (!(agent_of(l)->post_tools = key_words(l, run, plain ? "post_tools" : "run", &words)))
@@ -194,7 +194,7 @@ static void read_post_tools(loader *l, const doc *d)
     if (!plain && (one = doc_get(d, "env")) != NULL && !key_env(l, one, "`post_tools`", &env))
         return;
     if (root->post_tools != NULL && (!same_words(root->post_tools, words) || !same_words(root->post_tools_env, env))) {
-        fault_at(l->f, d->at, PAWL_FAULT, "twice", "`post_tools` of agents that call each other is one command, and another one says something else");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "twice", "`post_tools` of agents that call each other is one command, and another one says something else");
         return;
     }
     root->post_tools = words;
@@ -209,7 +209,7 @@ static void read_agents(loader *l, const doc *d)
     const char *file;
 
     if (d->kind != DOC_MAP || d->size == 0) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`agents` is a map of agent files by name, such as {searcher: searcher.yaml}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`agents` is a map of agent files by name, such as {searcher: searcher.yaml}, and here stands %s",
                  doc_what(l, d));
         return;
     }
@@ -227,7 +227,7 @@ static void read_agents(loader *l, const doc *d)
 
 static void read_mcp(loader *l, const doc *d)
 {
-    fault_at(l->f, d->at, PAWL_FAULT, "not-yet",
+    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "not-yet",
              "`mcp` is not in this version: a tool of your own is {name: NAME, description: TEXT, schema: {...}, run: [PROGRAM, ...]} in `tools`");
 }
 
@@ -250,7 +250,7 @@ static void said_twice(loader *l, const doc *d)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (doc_get(d, names[i]) != NULL && doc_get(l->a->d, names[i]) != NULL)
-            fault_at(l->f, doc_get(d, names[i])->at, PAWL_FAULT, "twice", "`%s` stands in `agent`, and beside it, too: once will do", names[i]);
+            fault_at(l->f, doc_get(d, names[i])->at, PAWL_SEVERITY_FAULT, "twice", "`%s` stands in `agent`, and beside it, too: once will do", names[i]);
 }
 
 void read_agent(loader *l, const doc *d)
@@ -261,7 +261,7 @@ void read_agent(loader *l, const doc *d)
         return;
     l->a->agent->at = d->at;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`agent` is a map such as {model: anthropic/NAME, system: TEXT, tools: [read_file]}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`agent` is a map such as {model: anthropic/NAME, system: TEXT, tools: [read_file]}, and here stands %s",
                  doc_what(l, d));
         return;
     }
@@ -272,6 +272,6 @@ void read_agent(loader *l, const doc *d)
         if ((one = doc_get(d, rows[i].key)) != NULL)
             rows[i].read(l, one);
     if (!key_there(d, "model"))
-        fault_at(l->f, d->at, PAWL_FAULT, "missing",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing",
                  "an agent needs a `model`: PROVIDER/NAME, such as anthropic/NAME or ollama/NAME, or script:FILE with the answers");
 }

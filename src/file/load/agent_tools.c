@@ -10,7 +10,8 @@ bool key_words(loader *l, const doc *d, const char *key, const char ***out)
     const char **words;
 
     if (d->kind != DOC_LIST || d->size == 0 || d->size > FILE_TOOL_WORDS_MAX) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`%s` is a list: a program and its arguments, at most %d, and here stands %s", key, FILE_TOOL_WORDS_MAX,
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a list: a program and its arguments, at most %d, and here stands %s", key,
+            FILE_TOOL_WORDS_MAX,
                  doc_what(l, d));
         return false;
     }
@@ -53,9 +54,9 @@ static void tool_put(loader *l, const pawl_agent_tool *t, source_place at)
     pawl_agent *a = &l->a->agent->a;
 
     if (has_tool(a, t->name))
-        fault_at(l->f, at, PAWL_FAULT, "twice", "tool \"%s\" is named twice", t->name);
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "twice", "tool \"%s\" is named twice", t->name);
     else if (a->ntools == FILE_TOOLS_MAX)
-        fault_at(l->f, at, PAWL_FAULT, "limit", "more than %d tools (FILE_TOOLS_MAX)", FILE_TOOLS_MAX);
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "limit", "more than %d tools (FILE_TOOLS_MAX)", FILE_TOOLS_MAX);
     else
         ((pawl_agent_tool *)(uintptr_t)a->tools)[a->ntools++] = *t;
 }
@@ -91,7 +92,7 @@ static void read_class(loader *l, const doc *d, pawl_permission *out)
 
     if (!key_text(l, d, "class", &word))
         return;
-    for (int k = PAWL_READ; k <= PAWL_OTHER; k++)
+    for (int k = PAWL_PERMISSION_READ; k <= PAWL_PERMISSION_OTHER; k++)
         if (strcmp(pawl_permission_name((pawl_permission)k), word) == 0) {
             *out = (pawl_permission)k;
             return;
@@ -102,7 +103,7 @@ static void read_class(loader *l, const doc *d, pawl_permission *out)
 static void read_tool_effect(loader *l, const doc *d, pawl_class *out)
 {
     static const struct { const char *word; pawl_class cls; } rows[] = {
-        { "pure", PAWL_PURE }, { "idempotent", PAWL_IDEMPOTENT }, { "at-least-once", PAWL_AT_LEAST_ONCE }, { "once", PAWL_ONCE },
+        { "pure", PAWL_CLASS_PURE }, { "idempotent", PAWL_CLASS_IDEMPOTENT }, { "at-least-once", PAWL_CLASS_AT_LEAST_ONCE }, { "once", PAWL_CLASS_ONCE },
     };
     static const char *const names[] = { "pure", "idempotent", "at-least-once", "once" };
     const char *word;
@@ -128,7 +129,7 @@ static const char *schema_text(loader *l, const doc *d)
     if (!key_schema(l, d, "schema", &v))
         return NULL;
     if (pawl_value_type(v) != PAWL_TYPE_OBJECT) {
-        fault_at(l->f, d->at, PAWL_FAULT, "schema", "`schema` of a tool is that of an object: {type: object, properties: {...}}");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "schema", "`schema` of a tool is that of an object: {type: object, properties: {...}}");
         return NULL;
     }
     buf_init(&b, &l->mem->alloc);
@@ -147,12 +148,12 @@ static void own_put(loader *l, const file_tool *made, source_place at)
     file_tool *t;
 
     if (builtin(l, made->t.name) != NULL) {
-        fault_at(l->f, at, PAWL_FAULT, "twice", "tool \"%s\" comes with Pawl: call yours otherwise", made->t.name);
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "twice", "tool \"%s\" comes with Pawl: call yours otherwise", made->t.name);
         return;
     }
     for (t = root->tools; t != NULL; t = t->next)
         if (strcmp(t->t.name, made->t.name) == 0 && strcmp(t->of->path, l->a->path) != 0) {
-            fault_at(l->f, at, PAWL_FAULT, "twice", "tool \"%s\" is made in %s, too: one of them needs another name", made->t.name, t->of->path);
+            fault_at(l->f, at, PAWL_SEVERITY_FAULT, "twice", "tool \"%s\" is made in %s, too: one of them needs another name", made->t.name, t->of->path);
             return;
         }
     if ((t = arena_zero(l->mem, sizeof *t)) == NULL)
@@ -168,7 +169,7 @@ bool key_env(loader *l, const doc *d, const char *of, const char ***out)
     const char **names;
 
     if (d->kind != DOC_LIST || d->size == 0 || d->size > FILE_TOOL_WORDS_MAX) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type",
                  "`env` of %s is a list of variables that it gets, at most %d, such as [ANTHROPIC_API_KEY], and here stands %s", of,
                  FILE_TOOL_WORDS_MAX, doc_what(l, d));
         return false;
@@ -179,7 +180,8 @@ bool key_env(loader *l, const doc *d, const char *of, const char ***out)
         if (!key_plain(l, d->items[i], "env", &names[i]))
             return false;
         if (names[i][0] == '\0' || strchr(names[i], '=') != NULL) {
-            fault_at(l->f, d->items[i]->at, PAWL_FAULT, "type", "`env`: \"%s\" is no name of a variable: its value comes from the environment", names[i]);
+            fault_at(l->f, d->items[i]->at, PAWL_SEVERITY_FAULT, "type",
+                "`env`: \"%s\" is no name of a variable: its value comes from the environment", names[i]);
             return false;
         }
     }
@@ -192,7 +194,7 @@ static void read_own(loader *l, const doc *d)
     static const char *const names[] = { "name", "description", "schema", "run", "class", "effect", "timeout", "beside", "rule", "mutates", "deferred", "hint",
                                          "env" };
     const doc *name = doc_get(d, "name"), *run, *one;
-    file_tool t = { .of = l->a, .t = { .cls = PAWL_OTHER, .effect = PAWL_ONCE, .timeout_ms = TIMEOUT_DEFAULT_MS } };
+    file_tool t = { .of = l->a, .t = { .cls = PAWL_PERMISSION_OTHER, .effect = PAWL_CLASS_ONCE, .timeout_ms = TIMEOUT_DEFAULT_MS } };
     bool good;
 
     keys_known(l, d, "a tool", names, sizeof names / sizeof *names);
@@ -200,7 +202,7 @@ static void read_own(loader *l, const doc *d)
     run = doc_get(d, "run");
     if (name == NULL || run == NULL) {
         if (!key_there(d, "run") || name == NULL)
-            fault_at(l->f, d->at, PAWL_FAULT, "missing", "a tool has `name` and `run`, the program that is given its input as JSON on stdin");
+            fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "a tool has `name` and `run`, the program that is given its input as JSON on stdin");
         return;
     }
     good = key_text(l, name, "name", &t.t.name) && name_declare(l, name, "tool", TOOL_NAME_MAX);
@@ -215,7 +217,7 @@ static void read_own(loader *l, const doc *d)
         good = key_env(l, one, "a tool", &t.env) && good;
     if ((one = doc_get(d, "class")) != NULL)
         read_class(l, one, &t.t.cls);
-    t.t.effect = t.t.cls == PAWL_READ ? PAWL_AT_LEAST_ONCE : PAWL_ONCE;
+    t.t.effect = t.t.cls == PAWL_PERMISSION_READ ? PAWL_CLASS_AT_LEAST_ONCE : PAWL_CLASS_ONCE;
     if ((one = doc_get(d, "effect")) != NULL)
         read_tool_effect(l, one, &t.t.effect);
     if ((one = doc_get(d, "timeout")) != NULL)
@@ -238,7 +240,8 @@ void read_tools(loader *l, const doc *d)
     if ((l->a->agent->a.tools = arena_zero(l->mem, (FILE_TOOLS_MAX + 1) * sizeof(pawl_agent_tool))) == NULL)
         return;
     if (!all && d->kind != DOC_LIST) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`tools` is `all`, or a list of tools, such as [read_file, grep], and here stands %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`tools` is `all`, or a list of tools, such as [read_file, grep], and here stands %s",
+            doc_what(l, d));
         return;
     }
     for (size_t i = 0; all && (t = builtin_at(l, i)) != NULL; i++)
@@ -304,7 +307,7 @@ static void input_made(loader *l)
 
     if ((a->channels = arena_zero(l->mem, sizeof *a->channels)) == NULL)
         return;
-    a->channels[a->nchannels++] = (file_channel){ .c = { .name = "input", .rule = PAWL_LAST }, .at = a->agent->at };
+    a->channels[a->nchannels++] = (file_channel){ .c = { .name = "input", .rule = PAWL_RULE_LAST }, .at = a->agent->at };
     if ((a->input = value_parse(l->mem, schema, sizeof schema - 1, "input", NULL)) == NULL)
         l->mem->failed = true;
 }

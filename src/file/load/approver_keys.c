@@ -27,13 +27,13 @@ static file_signer *signer_named(loader *l, const doc *d, const char *text)
     if (name == NULL)
         return NULL;
     if (!pawl_approver_name_valid(name) || (key != NULL && !pawl_key_valid(key))) {
-        fault_at(l->f, d->at, PAWL_FAULT, "approvers", "an approver is the name of a key that you trust, or NAME=ed25519:BASE64, as `pawl key new` prints it, "
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "approvers", "an approver is the name of a key that you trust, or NAME=ed25519:BASE64, as `pawl key new` prints it, "
                  "and not \"%.80s\"", text);
         return NULL;
     }
     if ((one = signer_find(l->a->root, name)) != NULL) {
         if (key != NULL && one->key != NULL && strcmp(one->key, key) != 0) {
-            fault_at(l->f, d->at, PAWL_FAULT, "approvers", "%s has another key here than at another place of the file: give them two names", name);
+            fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "approvers", "%s has another key here than at another place of the file: give them two names", name);
             return NULL;
         }
         one->key = one->key != NULL ? one->key : key;
@@ -51,7 +51,7 @@ static const pawl_value *members_of(loader *l, const doc *list)
     const char *text;
 
     if (list->size == 0 || list->size > PAWL_APPROVERS_MAX) {
-        fault_at(l->f, list->at, PAWL_FAULT, "approvers", "approvers are 1 to %d, and here are %zu", (int)PAWL_APPROVERS_MAX, list->size);
+        fault_at(l->f, list->at, PAWL_SEVERITY_FAULT, "approvers", "approvers are 1 to %d, and here are %zu", (int)PAWL_APPROVERS_MAX, list->size);
         return NULL;
     }
     for (size_t i = 0; i < list->size; i++) {
@@ -61,7 +61,7 @@ static const pawl_value *members_of(loader *l, const doc *list)
             return NULL;
         for (size_t k = 0; k < i; k++)
             if (strcmp(pawl_value_string(pawl_value_at(out, k)), one->name) == 0) {
-                fault_at(l->f, list->items[i]->at, PAWL_FAULT, "approvers", "%s is named twice", one->name);
+                fault_at(l->f, list->items[i]->at, PAWL_SEVERITY_FAULT, "approvers", "%s is named twice", one->name);
                 return NULL;
             }
         out = value_push(l->mem, out, value_string(l->mem, one->name, strlen(one->name)));
@@ -79,7 +79,7 @@ const pawl_value *read_approver_list(loader *l, const doc *d)
     if (d->kind == DOC_MAP)
         keys_known(l, d, "`approvers`", names, 2);
     if (list == NULL || list->kind != DOC_LIST) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`approvers` is a list of names, [alice, bob], or {need: 2, of: [alice, bob, carol]}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`approvers` is a list of names, [alice, bob], or {need: 2, of: [alice, bob, carol]}, and here stands %s",
                  doc_what(l, d));
         return NULL;
     }

@@ -25,7 +25,8 @@ static bool key_money(loader *l, const doc *d, const char *key, int64_t *micros)
 {
     if (d->kind == DOC_SCALAR && money_read(d->text, micros))
         return true;
-    fault_at(l->f, d->at, PAWL_FAULT, "money", "`%s` is an amount such as 2 or 1.50, with at most %d digits behind the point, and not %s", key, MONEY_DIGITS,
+    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "money", "`%s` is an amount such as 2 or 1.50, with at most %d digits behind the point, and not %s",
+        key, MONEY_DIGITS,
              doc_what(l, d));
     return false;
 }
@@ -38,7 +39,7 @@ void read_budget(loader *l, const doc *d)
     const doc *one;
 
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`budget` is a map of bounds, {calls: 100, tokens: 200000, money: 1.50, time: 10m}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`budget` is a map of bounds, {calls: 100, tokens: 200000, money: 1.50, time: 10m}, and here stands %s",
                  doc_what(l, d));
         return;
     }
@@ -50,7 +51,7 @@ void read_budget(loader *l, const doc *d)
     if ((one = doc_get(d, "time")) != NULL && key_duration(l, one, "time", 1, &ms))
         c->ms = ms;
     if ((one = doc_get(d, "money")) != NULL && key_money(l, one, "money", &c->micros) && c->micros == 0)
-        fault_at(l->f, one->at, PAWL_FAULT, "range", "`money` is more than 0");
+        fault_at(l->f, one->at, PAWL_SEVERITY_FAULT, "range", "`money` is more than 0");
     l->a->budget_at = d->at;
 }
 
@@ -64,7 +65,7 @@ static void read_price(loader *l, const doc *model, const doc *d)
 
     keys_known(l, d, "a price", names, 2);
     if (in == NULL || out == NULL) {
-        fault_at(l->f, d->at, PAWL_FAULT, "missing", "%s: a price has `input` and `output`, each for a million tokens", model->text);
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "%s: a price has `input` and `output`, each for a million tokens", model->text);
         return;
     }
     if ((p = arena_zero(l->mem, sizeof *p)) == NULL || !key_money(l, in, "input", &p->input) || !key_money(l, out, "output", &p->output))
@@ -83,7 +84,7 @@ void read_prices(loader *l, const doc *d)
     if (!key_plain(l, d, "prices", &name) || !load_source(l, name, d->at, &path, &text) || (all = doc_read(l->mem, path, text, l->f)) == NULL)
         return;
     if (all->kind != DOC_MAP) {
-        fault_at(l->f, all->at, PAWL_FAULT, "type", "prices are a map of models, {MODEL: {input: 3.00, output: 15.00}}, each for a million tokens");
+        fault_at(l->f, all->at, PAWL_SEVERITY_FAULT, "type", "prices are a map of models, {MODEL: {input: 3.00, output: 15.00}}, each for a million tokens");
         return;
     }
     for (size_t i = 0; i < all->size; i++)

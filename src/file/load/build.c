@@ -190,7 +190,7 @@ static void build_join(pawl_graph *g, const file_node *n)
     for (size_t i = 0; from != NULL && i < n->join.n; i++)
         from[i] = n->join.names[i].name;
     if (from != NULL)
-        pawl_graph_join_of(g, n->name, from, n->join.n, n->join_need, n->join_cancel ? PAWL_CANCEL_REST : PAWL_IGNORE_REST);
+        pawl_graph_join_of(g, n->name, from, n->join.n, n->join_need, n->join_cancel ? PAWL_JOIN_CANCELS_REST : PAWL_JOIN_IGNORES_REST);
 }
 
 static void build_channels(pawl_graph *g, const agent_file *a)
@@ -198,8 +198,8 @@ static void build_channels(pawl_graph *g, const agent_file *a)
     static const char *const own[] = { "@cwd", "@mode", "@policy", "@file" };
 
     for (size_t i = 0; i < (a->above == NULL ? 4u : 3u); i++)
-        pawl_graph_channel(g, own[i], PAWL_LAST);
-    pawl_graph_channel(g, "@grants", PAWL_APPEND);
+        pawl_graph_channel(g, own[i], PAWL_RULE_LAST);
+    pawl_graph_channel(g, "@grants", PAWL_RULE_APPEND);
     for (size_t i = 0; i < a->nchannels; i++)
         pawl_graph_channel_with(g, &a->channels[i].c);
 }
@@ -354,8 +354,8 @@ pawl_machine *file_machine(agent_file *a, const char *engine, faults *f, pawl_er
         for (const file_effect *e = a->effects; e != NULL; e = e->next)
             pawl_graph_effect(g, e->name, &e->limits);
         if (a->njq > 0)
-            pawl_graph_effect(g, "jq", &(pawl_limits){ .cls = PAWL_PURE });
-        pawl_graph_effect(g, "mode", &(pawl_limits){ .cls = PAWL_PURE });
+            pawl_graph_effect(g, "jq", &(pawl_limits){ .cls = PAWL_CLASS_PURE });
+        pawl_graph_effect(g, "mode", &(pawl_limits){ .cls = PAWL_CLASS_PURE });
         if (a->turns != NULL)
             pawl_graph_turns(g, a->turns);
     }

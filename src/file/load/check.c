@@ -52,9 +52,9 @@ static bool node_there(loader *l, const char *name, source_place at, const char 
         return true;
     l->a->astray = l->a->astray || node_meant(l, name) == NULL;
     if (strcmp(name, "end") == 0)
-        fault_at(l->f, at, PAWL_FAULT, "unknown-node", "%s: `end` is where the run ends, and no node", what);
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "unknown-node", "%s: `end` is where the run ends, and no node", what);
     else if (end && end_meant(name))
-        fault_at(l->f, at, PAWL_FAULT, "unknown-node", "%s \"%s\": where the run ends is `end`", what, name);
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "unknown-node", "%s \"%s\": where the run ends is `end`", what, name);
     else if (l->a->nnodes > 0 && (names = node_names(l, &n)) != NULL)
         fault_hint(l, at, "unknown-node", what, name, names, end ? n : n - 1);
     return false;
@@ -92,7 +92,8 @@ static bool dash_meant(seeing *v, const expression *e, size_t n)
 
         if (m <= n || name[n] != '-' || strncmp(e->text + 1, name, m) != 0 || name_char(e->text[1 + m]) || e->text[1 + m] == '-')
             continue;
-        fault_at(v->l->f, e->at, PAWL_FAULT, "unknown-channel", "in an expression a `-` takes away: channel \"%s\" is written `.[\"%s\"]`", name, name);
+        fault_at(v->l->f, e->at, PAWL_SEVERITY_FAULT, "unknown-channel", "in an expression a `-` takes away: channel \"%s\" is written `.[\"%s\"]`",
+            name, name);
         return true;
     }
     return false;
@@ -127,14 +128,14 @@ static void see_first(seeing *v, const expression *e, const char *first, bool wh
     if (c == NULL)
         nothing_called(v, e, first);
     else if (c->c.secret != NULL && !(v->secrets && (whole || (v->joined && e->path && e->nsteps == 1))))
-        fault_at(v->l->f, e->at, PAWL_FAULT, "secret", "channel \"%s\" is a secret: it stands as a whole argument, variable or stdin, \"{{.%s}}\", or in a "
+        fault_at(v->l->f, e->at, PAWL_SEVERITY_FAULT, "secret", "channel \"%s\" is a secret: it stands as a whole argument, variable or stdin, \"{{.%s}}\", or in a "
                  "header, and nowhere else", first, first);
 }
 
 static void see_path(seeing *v, const expression *e, bool whole)
 {
     if (e->nsteps > 0 && e->steps[0].key == NULL)
-        fault_at(v->l->f, e->at, PAWL_FAULT, "expression", "`%.*s`: `.` is a map of all channels, and has no elements: name a channel first",
+        fault_at(v->l->f, e->at, PAWL_SEVERITY_FAULT, "expression", "`%.*s`: `.` is a map of all channels, and has no elements: name a channel first",
                  shown(e->text, strlen(e->text)), e->text);
     else if (e->nsteps > 0)
         see_first(v, e, e->steps[0].key, whole && e->nsteps == 1);
@@ -266,7 +267,7 @@ static void check_given(loader *l)
             given_add(l, node_meant(l, n->each_node), n->each_as);
             graph_given(l, file_node_find(a, n->each_node), n->each_as, n->each_as_at, "as");
             if (file_channel_find(a, n->each_as) != NULL)
-                fault_at(l->f, n->each_as_at, PAWL_FAULT, "each", "`as`: \"%s\" is a channel, and would hide it: take another name", n->each_as);
+                fault_at(l->f, n->each_as_at, PAWL_SEVERITY_FAULT, "each", "`as`: \"%s\" is a channel, and would hide it: take another name", n->each_as);
         }
         if (n->on_error.name != NULL)
             given_add(l, node_meant(l, n->on_error.name), "error");
@@ -303,7 +304,7 @@ static void check_ways(loader *l, file_node *n)
     l->a->astray = true;
     if (key_there(n->d, "next"))
         return;
-    fault_at(l->f, n->at, PAWL_FAULT, "no-way-on", n->each_at.line != 0 ? "\"%s\" has `each` and no `next`: say where an empty list goes" :
+    fault_at(l->f, n->at, PAWL_SEVERITY_FAULT, "no-way-on", n->each_at.line != 0 ? "\"%s\" has `each` and no `next`: say where an empty list goes" :
              "\"%s\" has no `next`: name the node that follows, or say `next: end`", n->name);
 }
 
@@ -327,13 +328,14 @@ static void check_join(loader *l, const file_node *n)
         for (size_t k = 0; !leads && k < source->next.n; k++)
             leads = strcmp(source->next.names[k].name, n->name) == 0;
         if (source != NULL && source->each_at.line != 0)
-            fault_at(l->f, from->at, PAWL_FAULT, "join", "\"%s\" joins \"%s\", which has `each`: the node that its tasks lead to waits for all of them anyway, "
+            fault_at(l->f, from->at, PAWL_SEVERITY_FAULT, "join", "\"%s\" joins \"%s\", which has `each`: the node that its tasks lead to waits for all of them anyway, "
                      "without `join`", n->name, from->name);
         else if (!leads && leads_sometimes(source, n->name))
-            fault_at(l->f, from->at, PAWL_FAULT, "join",
+            fault_at(l->f, from->at, PAWL_SEVERITY_FAULT, "join",
                      "\"%s\" joins \"%s\", which leads there only when its `when` holds: a join waits for what always comes", n->name, from->name);
         else if (!leads && (source->nways > 0 || source->next.n > 0))
-            fault_at(l->f, from->at, PAWL_FAULT, "join", "\"%s\" joins \"%s\", whose `next` does not name it: say `next: %s` there", n->name, from->name,
+            fault_at(l->f, from->at, PAWL_SEVERITY_FAULT, "join", "\"%s\" joins \"%s\", whose `next` does not name it: say `next: %s` there", n->name,
+                from->name,
                      n->name);
     }
 }
@@ -412,10 +414,10 @@ static void tell_unreached(loader *l, ring *r, size_t at)
         missing = source != NULL && (seen[source - l->a->nodes] & SEEN) == 0 ? source : NULL;
     }
     if ((seen[at] & SEEN_FROM) != 0 && missing != NULL)
-        fault_at(l->f, n->join_at, PAWL_FAULT, "join", "\"%s\" waits for \"%s\", to which nothing leads before \"%s\" has run", n->name, missing->name,
+        fault_at(l->f, n->join_at, PAWL_SEVERITY_FAULT, "join", "\"%s\" waits for \"%s\", to which nothing leads before \"%s\" has run", n->name, missing->name,
                  n->name);
     else
-        fault_at(l->f, n->at, PAWL_FAULT, "unreachable", "no way from the start leads to \"%s\": name it in a `next`, or take it out", n->name);
+        fault_at(l->f, n->at, PAWL_SEVERITY_FAULT, "unreachable", "no way from the start leads to \"%s\": name it in a `next`, or take it out", n->name);
     r->n = 0;
     explained(l, NULL, &l->a->nodes[at], r);
     for (size_t i = 0; i < r->n; i++)
@@ -481,7 +483,7 @@ static void check_maps(loader *l, file_node *n)
 
         inner = what != NULL ? channel_in(l, n->inner, m->inner, m->inner_at, what) : NULL;
         if ((outer != NULL && outer->c.secret != NULL) || (inner != NULL && inner->c.secret != NULL))
-            fault_at(l->f, m->outer_at, PAWL_FAULT, "secret", "`%s`: a secret is not handed on: declare it in the graph's own `state`, too",
+            fault_at(l->f, m->outer_at, PAWL_SEVERITY_FAULT, "secret", "`%s`: a secret is not handed on: declare it in the graph's own `state`, too",
                      m->in ? "in" : "out");
     }
     if (n->kind != KIND_GRAPH || n->inner == NULL || n->maps_given ||
@@ -510,11 +512,11 @@ static void check_default(loader *l, const file_node *n, const doc *key)
 {
     pawl_err err = {0};
     if (n->schema != NULL && schema_check(n->schema, n->otherwise, "`default`", &err) != PAWL_OK) {
-        fault_at(l->f, key->at, PAWL_FAULT, "default", "%s", err.text);
+        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "default", "%s", err.text);
         return;
     }
     if (n->options != NULL && !value_one_of(n->options, n->otherwise))
-        fault_at(l->f, key->at, PAWL_FAULT, "default", "`default` is none of the `options`");
+        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "default", "`default` is none of the `options`");
 }
 
 static void check_question(loader *l, const file_node *n)
@@ -522,11 +524,11 @@ static void check_question(loader *l, const file_node *n)
     const doc *key = doc_get(n->d, "default"), *timeout = doc_get(n->d, "timeout");
 
     if (n->on_no.name != NULL || n->no_waits)
-        fault_at(l->f, key_at(n, "on_no"), PAWL_FAULT, "misplaced", "`on_no` is for a gate: a question's answer is told apart by `next` with `when`");
+        fault_at(l->f, key_at(n, "on_no"), PAWL_SEVERITY_FAULT, "misplaced", "`on_no` is for a gate: a question's answer is told apart by `next` with `when`");
     if (timeout != NULL && key == NULL)
-        fault_at(l->f, key_at(n, "timeout"), PAWL_FAULT, "default", "a question with `timeout` needs `default`, its answer when nobody gave one");
+        fault_at(l->f, key_at(n, "timeout"), PAWL_SEVERITY_FAULT, "default", "a question with `timeout` needs `default`, its answer when nobody gave one");
     if (key != NULL && timeout == NULL)
-        fault_at(l->f, key_at(n, "default"), PAWL_FAULT, "default", "a question with `default` needs `timeout`: without one nobody's silence is an answer");
+        fault_at(l->f, key_at(n, "default"), PAWL_SEVERITY_FAULT, "default", "a question with `default` needs `timeout`: without one nobody's silence is an answer");
     if (key != NULL && n->otherwise != NULL)
         check_default(l, n, key);
 }
@@ -538,29 +540,31 @@ static void check_ask(loader *l, const file_node *n)
     if (n->kind == KIND_GRAPH && n->ask != NULL)
         for (size_t i = 0; i < n->ask->text.npieces; i++)
             if (n->ask->text.pieces[i].e != NULL)
-                fault_at(l->f, n->ask->at, PAWL_FAULT, "ask", "the gate of a graph is a plain text: put the question in a node before it");
+                fault_at(l->f, n->ask->at, PAWL_SEVERITY_FAULT, "ask", "the gate of a graph is a plain text: put the question in a node before it");
     if (n->approvers != NULL && (n->kind == KIND_ASK || n->kind == KIND_GRAPH || n->kind == KIND_WAIT))
-        fault_at(l->f, key_at(n, "approvers"), PAWL_FAULT, "misplaced", "`approvers` sign the approval of a node that does something: %s",
+        fault_at(l->f, key_at(n, "approvers"), PAWL_SEVERITY_FAULT, "misplaced", "`approvers` sign the approval of a node that does something: %s",
                  n->kind == KIND_GRAPH ? "put a node with `ask` and `approvers` before this graph" : "a question and a wait take any answer");
     else if (n->approvers != NULL && n->ask == NULL && n->requires == PAWL_MODE_NONE && l->a->root->permissions == NULL)
-        fault_at(l->f, key_at(n, "approvers"), PAWL_FAULT, "misplaced", "nobody is asked at \"%s\", so nobody can sign: add `ask: TEXT`", n->name);
+        fault_at(l->f, key_at(n, "approvers"), PAWL_SEVERITY_FAULT, "misplaced", "nobody is asked at \"%s\", so nobody can sign: add `ask: TEXT`", n->name);
     if (n->kind == KIND_ASK)
         check_question(l, n);
     else if ((n->on_no.name != NULL || n->no_waits) && doc_get(n->d, "ask") == NULL && doc_get(n->d, "requires") == NULL)
-        fault_at(l->f, key_at(n, "on_no"), PAWL_FAULT, "misplaced", "`on_no` is where a no leads, and nobody is asked at \"%s\": add `ask: TEXT`", n->name);
+        fault_at(l->f, key_at(n, "on_no"), PAWL_SEVERITY_FAULT, "misplaced",
+            "`on_no` is where a no leads, and nobody is asked at \"%s\": add `ask: TEXT`", n->name);
     for (size_t i = 0; n->kind == KIND_WAIT && !n->waits_for_signal && i < 2; i++)
         if (doc_get(n->d, only_signal[i]) != NULL)
-            fault_at(l->f, key_at(n, only_signal[i]), PAWL_FAULT, "misplaced", "`%s` is for a wait for a signal, {signal: NAME}: take it out", only_signal[i]);
+            fault_at(l->f, key_at(n, only_signal[i]), PAWL_SEVERITY_FAULT, "misplaced",
+                "`%s` is for a wait for a signal, {signal: NAME}: take it out", only_signal[i]);
 }
 
 static void check_effect(loader *l, file_node *n)
 {
-    if (n->limits.cls == PAWL_COMPENSABLE && n->class_given && n->undo_effect == NULL)
-        fault_at(l->f, n->effect_at, PAWL_FAULT, "undo", "`effect: compensable` needs `undo: {run: [...]}`, the command that takes it back");
-    if (n->undo_effect != NULL && n->limits.cls != PAWL_COMPENSABLE)
-        fault_at(l->f, key_at(n, "undo"), PAWL_FAULT, "undo", "\"%s\" has `undo`: say `effect: compensable` with it", n->name);
+    if (n->limits.cls == PAWL_CLASS_COMPENSABLE && n->class_given && n->undo_effect == NULL)
+        fault_at(l->f, n->effect_at, PAWL_SEVERITY_FAULT, "undo", "`effect: compensable` needs `undo: {run: [...]}`, the command that takes it back");
+    if (n->undo_effect != NULL && n->limits.cls != PAWL_CLASS_COMPENSABLE)
+        fault_at(l->f, key_at(n, "undo"), PAWL_SEVERITY_FAULT, "undo", "\"%s\" has `undo`: say `effect: compensable` with it", n->name);
     if ((n->kind == KIND_RUN || n->kind == KIND_SHELL || (n->kind == KIND_HTTP && !n->reads_only)) && doc_get(n->d, "effect") == NULL)
-        fault_at(l->f, n->kind_at, PAWL_WARNING, "effect",
+        fault_at(l->f, n->kind_at, PAWL_SEVERITY_WARNING, "effect",
                  "\"%s\" has no `effect`: after a crash it may run twice. pure: that is no matter; idempotent: it knows by "
                  "PAWL_INVOCATION_ID; once: it must not, a person is asked", n->name);
 }
@@ -683,7 +687,7 @@ void file_check(loader *l)
         check_node(l, &a->nodes[i]);
     check_reach(l);
     if (a->moment != NULL && a->root->helpers == NULL)
-        fault_at(l->f, a->moment_at, PAWL_WARNING, "hooks", "a hook at %s is of agents, and no node here is one: nobody will ask it", a->moment);
+        fault_at(l->f, a->moment_at, PAWL_SEVERITY_WARNING, "hooks", "a hook at %s is of agents, and no node here is one: nobody will ask it", a->moment);
     if (a->output != NULL)
         see(&v, a->output, true, true);
 }

@@ -17,12 +17,12 @@ static bool read_way(loader *l, file_node *n, const doc *d, const char *label, b
     to = doc_get(d, "to");
     other = doc_get(d, "else");
     if (other != NULL ? when != NULL || to != NULL : when == NULL || to == NULL) {
-        fault_at(l->f, d->at, PAWL_FAULT, "next", "a way of `next` is {when: EXPRESSION, to: NODE}, and the last one may be {else: NODE}%s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "next", "a way of `next` is {when: EXPRESSION, to: NODE}, and the last one may be {else: NODE}%s",
                  other != NULL ? "" : when == NULL && to == NULL ? "" : when == NULL ? ": `when` is missing" : ": `to` is missing");
         return false;
     }
     if (other != NULL && !last)
-        fault_at(l->f, d->at, PAWL_FAULT, "next", "`else` is the last way: nothing is looked at behind it");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "next", "`else` is the last way: nothing is looked at behind it");
     if (!key_name(l, other != NULL ? other : to, other != NULL ? "else" : "to", &target) ||
         (when != NULL && (f = form_expression(l, when, "when", label)) == NULL))
         return false;
@@ -45,7 +45,7 @@ static bool read_ways(loader *l, file_node *n, const doc *d, const char *label)
         otherwise = otherwise || doc_get(d->items[i], "else") != NULL;
     }
     if (!otherwise && good)
-        fault_at(l->f, d->at, PAWL_WARNING, "no-else", "`next` of \"%s\" has no `else`: the run fails when no `when` holds", n->name);
+        fault_at(l->f, d->at, PAWL_SEVERITY_WARNING, "no-else", "`next` of \"%s\" has no `else`: the run fails when no `when` holds", n->name);
     return good;
 }
 
@@ -57,7 +57,7 @@ void read_next(loader *l, file_node *n, const doc *d, const char *label)
     for (size_t i = 0; d->kind == DOC_LIST && i < d->size; i++)
         maps += d->items[i]->kind == DOC_MAP;
     if (d->kind == DOC_MAP || (maps > 0 && maps < d->size)) {
-        fault_at(l->f, d->at, PAWL_FAULT, "next", "`next` is a node, `end`, a list of nodes, or a list of {when: EXPRESSION, to: NODE} and {else: NODE}");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "next", "`next` is a node, `end`, a list of nodes, or a list of {when: EXPRESSION, to: NODE} and {else: NODE}");
         l->a->astray = true;
     } else if (!(maps == 0 ? key_names(l, d, "next", &n->next) : read_ways(l, n, d, label))) {
         l->a->astray = true;
@@ -81,7 +81,7 @@ void read_each(loader *l, file_node *n, const doc *d, const char *label)
     if (of == NULL || node == NULL || as == NULL) {
         if (as != NULL && as->kind == DOC_SCALAR)
             n->each_as = as->text;
-        fault_at(l->f, d->at, PAWL_FAULT, "missing", "`each` is {of: EXPRESSION that gives a list, node: NODE, as: NAME}%s%s%s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "`each` is {of: EXPRESSION that gives a list, node: NODE, as: NAME}%s%s%s",
                  of == NULL ? ", `of` is missing" : "", node == NULL ? ", `node` is missing" : "", as == NULL ? ", `as` is missing" : "");
         return;
     }
@@ -112,7 +112,7 @@ void read_join(loader *l, file_node *n, const doc *d, const char *label)
     need = doc_get(d, "need");
     rest = doc_get(d, "rest");
     if (of == NULL) {
-        fault_at(l->f, d->at, PAWL_FAULT, "missing", "`join` is a list of nodes, or {of: [NODE, ...], need: 1, rest: cancel}: `of` is missing");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "`join` is a list of nodes, or {of: [NODE, ...], need: 1, rest: cancel}: `of` is missing");
         return;
     }
     if (key_names(l, of, "join", &n->join) && need != NULL)
@@ -120,7 +120,7 @@ void read_join(loader *l, file_node *n, const doc *d, const char *label)
     if (rest != NULL && key_text(l, rest, "rest", &word)) {
         n->join_cancel = strcmp(word, "cancel") == 0;
         if (!n->join_cancel && strcmp(word, "ignore") != 0)
-            fault_at(l->f, rest->at, PAWL_FAULT, "join", "`rest` is ignore or cancel, and not \"%.40s\": what becomes of those that are not needed any more",
+            fault_at(l->f, rest->at, PAWL_SEVERITY_FAULT, "join", "`rest` is ignore or cancel, and not \"%.40s\": what becomes of those that are not needed any more",
                      word);
     }
 }

@@ -70,9 +70,9 @@ void fault_at(faults *f, source_place at, pawl_severity severity, const char *ki
     for (; *link != NULL && place_compare(&(*link)->at, &at) <= 0; link = &(*link)->next)
         if (place_compare(&(*link)->at, &at) == 0 && strcmp((*link)->kind, kind) == 0)
             return;
-    f->count += severity == PAWL_FAULT;
-    f->warnings += severity == PAWL_WARNING;
-    if ((severity == PAWL_FAULT ? f->count : f->warnings) > FILE_FAULTS_MAX || (fault = arena_get(f->mem, sizeof *fault)) == NULL)
+    f->count += severity == PAWL_SEVERITY_FAULT;
+    f->warnings += severity == PAWL_SEVERITY_WARNING;
+    if ((severity == PAWL_SEVERITY_FAULT ? f->count : f->warnings) > FILE_FAULTS_MAX || (fault = arena_get(f->mem, sizeof *fault)) == NULL)
         return;
     *fault = (file_fault){ .next = *link, .at = at, .severity = severity, .kind = kind };
     va_start(args, fmt);

@@ -57,7 +57,7 @@ const char *doc_what(loader *l, const doc *d)
 
 static bool wants(loader *l, const doc *d, const char *key, const char *due)
 {
-    fault_at(l->f, d->at, PAWL_FAULT, "type", "`%s` is %s, and here stands %s", key, due, doc_what(l, d));
+    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is %s, and here stands %s", key, due, doc_what(l, d));
     return false;
 }
 
@@ -68,7 +68,7 @@ void fault_hint(loader *l, source_place at, const char *kind, const char *what, 
 
     if (strlen(name) > 1 && l->f->count <= FILE_FAULTS_MAX)     /* a single letter is similar to any other */
         did_you_mean(hint, sizeof hint, name, names, n);
-    fault_at(l->f, at, PAWL_FAULT, kind, "%s \"%.*s%s\"%s", what, most, name, name[most] != '\0' ? "..." : "", hint);
+    fault_at(l->f, at, PAWL_SEVERITY_FAULT, kind, "%s \"%.*s%s\"%s", what, most, name, name[most] != '\0' ? "..." : "", hint);
 }
 
 const char *name_meant(const char *name, const char *const *names, size_t n)
@@ -126,7 +126,7 @@ void key_unknown(loader *l, doc *map, size_t i, const char *what, const char *co
     const char *instead = instead_of(key->text, names, n), *meant = name_meant(key->text, names, n);
 
     if (instead != NULL)
-        fault_at(l->f, key->at, PAWL_FAULT, "unknown-key", "%s \"%s\": %s", what, key->text, instead);
+        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "unknown-key", "%s \"%s\": %s", what, key->text, instead);
     else
         fault_hint(l, key->at, "unknown-key", what, key->text, names, n);
     if (instead == NULL && meant != NULL && doc_get(map, meant) == NULL)
@@ -162,12 +162,12 @@ bool key_plain(loader *l, const doc *d, const char *key, const char **out)
     if (!key_text(l, d, key, out))
         return false;
     if (*d->text == '\0') {
-        fault_at(l->f, d->at, PAWL_FAULT, "empty", "`%s` is an empty text", key);
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "empty", "`%s` is an empty text", key);
         return false;
     }
     if (strstr(d->text, "{{") == NULL)
         return true;
-    fault_at(l->f, d->at, PAWL_FAULT, "template", "`%s` takes no `{{...}}`: it is the same in every run", key);
+    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "template", "`%s` takes no `{{...}}`: it is the same in every run", key);
     return false;
 }
 
@@ -182,7 +182,7 @@ static bool bad_name(loader *l, const doc *d, const char *what, size_t most)
 {
     int shows = text_shown(d->text);
 
-    fault_at(l->f, d->at, PAWL_FAULT, "bad-name", "%s: \"%.*s%s\" is no name: letters, digits, _ and -, %zu at most, not beginning with -", what,
+    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "bad-name", "%s: \"%.*s%s\" is no name: letters, digits, _ and -, %zu at most, not beginning with -", what,
              shows, d->text, d->text[shows] != '\0' ? "..." : "", most);
     return false;
 }
@@ -217,7 +217,7 @@ bool key_names(loader *l, const doc *d, const char *key, name_list *out)
     if (d->kind == DOC_MAP)
         return wants(l, d, key, "a name, or a list of names");
     if (n == 0) {
-        fault_at(l->f, d->at, PAWL_FAULT, "empty", "`%s` is an empty list: name at least one node", key);
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "empty", "`%s` is an empty list: name at least one node", key);
         return false;
     }
     if ((out->names = arena_zero(l->mem, n * sizeof *out->names)) == NULL)
@@ -233,7 +233,7 @@ bool key_names(loader *l, const doc *d, const char *key, name_list *out)
         for (size_t k = 0; k < out->n; k++)
             twice = twice || strcmp(out->names[k].name, one->name) == 0;
         if (twice)
-            fault_at(l->f, one->at, PAWL_FAULT, "twice", "`%s` names \"%s\" twice", key, one->name);
+            fault_at(l->f, one->at, PAWL_SEVERITY_FAULT, "twice", "`%s` names \"%s\" twice", key, one->name);
         else
             out->n++;
     }
@@ -257,7 +257,7 @@ bool key_count(loader *l, const doc *d, const char *key, uint32_t least, uint32_
     if (v == NULL)
         return false;
     if (pawl_value_int(v) < (int64_t)least || pawl_value_int(v) > (int64_t)most || pawl_value_uint(v) > (uint64_t)INT64_MAX) {
-        fault_at(l->f, d->at, PAWL_FAULT, "range", "`%s` is %.40s: from %u to %u is possible", key, d->text, (unsigned)least, (unsigned)most);
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "range", "`%s` is %.40s: from %u to %u is possible", key, d->text, (unsigned)least, (unsigned)most);
         return false;
     }
     *out = (uint32_t)pawl_value_int(v);
@@ -302,12 +302,13 @@ bool key_duration(loader *l, const doc *d, const char *key, uint32_t least, uint
     if (d->kind != DOC_SCALAR || doc_type(d) == PAWL_TYPE_NULL)
         return wants(l, d, key, "a duration such as 250ms, 10s, 5m, 2h or 1d");
     if (!duration_read(d->text, &n)) {
-        fault_at(l->f, d->at, PAWL_FAULT, "duration", "`%s`: \"%.*s\" is no duration: a number and ms, s, m, h or d, such as 250ms or 10s", key,
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "duration", "`%s`: \"%.*s\" is no duration: a number and ms, s, m, h or d, such as 250ms or 10s", key,
                  text_shown(d->text), d->text);
         return false;
     }
     if (n > UINT32_MAX || n < least) {
-        fault_at(l->f, d->at, PAWL_FAULT, "range", n < least ? "`%s`: %.40s is less than a millisecond" : "`%s`: %.40s is more than 49 days", key, d->text);
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "range", n < least ? "`%s`: %.40s is less than a millisecond" : "`%s`: %.40s is more than 49 days",
+            key, d->text);
         return false;
     }
     *ms = (uint32_t)n;
@@ -326,7 +327,7 @@ static bool key_factor(loader *l, const doc *d, double *out)
     *out = pawl_value_real(v);
     if (*out >= 1 && *out <= 100)
         return true;
-    fault_at(l->f, d->at, PAWL_FAULT, "range", "`factor` is %s: from 1 to 100 is possible", d->text);
+    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "range", "`factor` is %s: from 1 to 100 is possible", d->text);
     return false;
 }
 
@@ -344,7 +345,7 @@ bool key_retry(loader *l, const doc *d, pawl_retry *out)
         good = key_count(l, one, "max_attempts", 1, 1000000, &out->max_attempts) && good;
     } else {
         if (!key_there(d, "max_attempts"))
-            fault_at(l->f, d->at, PAWL_FAULT, "missing", "`retry` needs `max_attempts`, the number of attempts in all");
+            fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "`retry` needs `max_attempts`, the number of attempts in all");
         good = false;
     }
     if ((one = doc_get(d, "initial")) != NULL)
@@ -369,7 +370,8 @@ bool key_timeout(loader *l, const doc *d, uint32_t *attempt_ms, uint32_t *total_
     if (d->kind != DOC_MAP)
         return key_duration(l, d, "timeout", 1, attempt_ms);
     if (d->size == 0) {
-        fault_at(l->f, d->at, PAWL_FAULT, "empty", "`timeout` is a duration, or a map such as {attempt: 30s, total: 5m}, and here stands an empty map");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "empty",
+            "`timeout` is a duration, or a map such as {attempt: 30s, total: 5m}, and here stands an empty map");
         return false;
     }
     keys_known(l, d, "`timeout`", names, 2);
@@ -417,7 +419,7 @@ bool key_schema(loader *l, const doc *d, const char *key, const pawl_value **out
     if (schema_known(v, key, &err) != PAWL_OK) {
         size_t n = strlen(key);
 
-        fault_at(l->f, strncmp(err.text + n, ": /", 3) == 0 ? place_within(d, err.text + n + 2) : d->at, PAWL_FAULT, "schema", "%s", err.text);
+        fault_at(l->f, strncmp(err.text + n, ": /", 3) == 0 ? place_within(d, err.text + n + 2) : d->at, PAWL_SEVERITY_FAULT, "schema", "%s", err.text);
         return false;
     }
     *out = v;

@@ -28,7 +28,7 @@ static void read_secret(loader *l, file_channel *c, const doc *d)
     if (one == NULL && d->kind == DOC_MAP && d->size > 0)
         return;                 /* its key was reported */
     if (d->kind != DOC_MAP || d->size != 1 || one == NULL)
-        fault_at(l->f, d->at, PAWL_FAULT, "secret", "`secret` is one of {env: NAME}, {file: PATH}, {given: NAME}: where its value is, never the value itself");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "secret", "`secret` is one of {env: NAME}, {file: PATH}, {given: NAME}: where its value is, never the value itself");
     else if (key_plain(l, one, names[kind], &text))
         c->c.secret = load_fmt(l, "%s:%s", names[kind], text);
 }
@@ -40,7 +40,7 @@ static void read_rule(loader *l, file_channel *c, const doc *d)
 
     if (!key_text(l, d, "merge", &word))
         return;
-    for (int i = PAWL_LAST; i <= PAWL_BARRIER; i++)
+    for (int i = PAWL_RULE_LAST; i <= PAWL_RULE_BARRIER; i++)
         if (strcmp(word, pawl_rule_name((pawl_rule)i)) == 0) {
             c->c.rule = (pawl_rule)i;
             return;
@@ -59,7 +59,7 @@ static void read_first(loader *l, file_channel *c, const doc *d)
     if (v == NULL)
         return;
     if (!c->unclear && c->c.secret == NULL && (due = first_due(c->c.rule, pawl_value_type(v))) != NULL)
-        fault_at(l->f, d->at, PAWL_FAULT, "default", "`default` of channel \"%s\" is %s, for it has `merge: %s`, and here stands %s", c->c.name,
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "default", "`default` of channel \"%s\" is %s, for it has `merge: %s`, and here stands %s", c->c.name,
                  strcmp(due, "an array") == 0 ? "a list" : strcmp(due, "an object") == 0 ? "a map" : due, pawl_rule_name(c->c.rule), doc_what(l, d));
     buf_init(&b, &l->mem->alloc);
     canon(&b, v);
@@ -77,7 +77,7 @@ static void check_secret(loader *l, const file_channel *c, const doc *d)
     for (size_t i = 0; i < 4; i++)
         for (size_t k = 0; k < d->size; k++)
             if (strcmp(d->keys[k]->text, names[i]) == 0)
-                fault_at(l->f, d->keys[k]->at, PAWL_FAULT, "secret", "channel \"%s\" is a secret, whose value is elsewhere: it has no `%s`", c->c.name,
+                fault_at(l->f, d->keys[k]->at, PAWL_SEVERITY_FAULT, "secret", "channel \"%s\" is a secret, whose value is elsewhere: it has no `%s`", c->c.name,
                          names[i]);
 }
 
@@ -87,11 +87,11 @@ static void read_channel(loader *l, file_channel *c, const doc *d)
     const doc *one;
     const char *word;
 
-    c->c.rule = PAWL_LAST;
+    c->c.rule = PAWL_RULE_LAST;
     if (d->kind == DOC_SCALAR && doc_type(d) == PAWL_TYPE_NULL)
         return;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "channel \"%s\" is a map such as {} or {merge: append, default: []}, and here stands %s", c->c.name,
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "channel \"%s\" is a map such as {} or {merge: append, default: []}, and here stands %s", c->c.name,
                  doc_what(l, d));
         return;
     }
@@ -105,14 +105,14 @@ static void read_channel(loader *l, file_channel *c, const doc *d)
         read_rule(l, c, one);
     if ((one = doc_get(d, "default")) != NULL)
         read_first(l, c, one);
-    if ((one = doc_get(d, "accumulate")) != NULL && key_bool(l, one, "accumulate", &c->c.accumulate) && c->c.accumulate && c->c.rule != PAWL_TOPIC &&
+    if ((one = doc_get(d, "accumulate")) != NULL && key_bool(l, one, "accumulate", &c->c.accumulate) && c->c.accumulate && c->c.rule != PAWL_RULE_TOPIC &&
         !c->unclear)
-        fault_at(l->f, one->at, PAWL_FAULT, "misplaced", "`accumulate` is for `merge: topic`, and channel \"%s\" has `merge: %s`", c->c.name,
+        fault_at(l->f, one->at, PAWL_SEVERITY_FAULT, "misplaced", "`accumulate` is for `merge: topic`, and channel \"%s\" has `merge: %s`", c->c.name,
                  pawl_rule_name(c->c.rule));
     if ((one = doc_get(d, "keep")) != NULL && key_text(l, one, "keep", &word)) {
         c->c.keep = strcmp(word, "context") == 0;
         if (!c->c.keep)
-            fault_at(l->f, one->at, PAWL_FAULT, "keep", "`keep` is context, and not \"%.40s\": the channel begins with what the last completed run of its "
+            fault_at(l->f, one->at, PAWL_SEVERITY_FAULT, "keep", "`keep` is context, and not \"%.40s\": the channel begins with what the last completed run of its "
                      "context left", word);
     }
 }
@@ -125,7 +125,7 @@ static void read_state(loader *l, const doc *d)
     if (d->kind == DOC_SCALAR && doc_type(d) == PAWL_TYPE_NULL)
         return;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`state` is a map of channels, such as {files: {}, facts: {merge: append}}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`state` is a map of channels, such as {files: {}, facts: {merge: append}}, and here stands %s",
                  doc_what(l, d));
         return;
     }
@@ -148,9 +148,9 @@ static void check_name(loader *l, const doc *key)
     size_t n = strlen(key->text), m = strlen(CHOICE_SUFFIX);
 
     if (strcmp(key->text, "end") == 0)
-        fault_at(l->f, key->at, PAWL_FAULT, "bad-name", "`end` is where a run ends, and no name of a node: call it otherwise");
+        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "bad-name", "`end` is where a run ends, and no name of a node: call it otherwise");
     else if (n > m && strcmp(key->text + n - m, CHOICE_SUFFIX) == 0)
-        fault_at(l->f, key->at, PAWL_FAULT, "bad-name", "node \"%.80s\": names that end in " CHOICE_SUFFIX " are Pawl's own", key->text);
+        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "bad-name", "node \"%.80s\": names that end in " CHOICE_SUFFIX " are Pawl's own", key->text);
     else
         (void)name_declare(l, key, "node", NODE_NAME_MAX);
 }
@@ -160,7 +160,7 @@ static void read_nodes(loader *l, const doc *d)
     agent_file *a = l->a;
 
     if (d->kind != DOC_MAP || d->size == 0) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`nodes` is a map of nodes by name, {NAME: {run: [...], next: end}}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`nodes` is a map of nodes by name, {NAME: {run: [...], next: end}}, and here stands %s",
                  doc_what(l, d));
         a->astray = true;
         return;
@@ -184,7 +184,8 @@ static void read_defaults(loader *l, const doc *d)
     const doc *one;
 
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`defaults` is a map such as {retry: {max_attempts: 3}, timeout: 1m}, and here stands %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`defaults` is a map such as {retry: {max_attempts: 3}, timeout: 1m}, and here stands %s",
+            doc_what(l, d));
         return;
     }
     keys_known(l, d, "`defaults`", names, 3);
@@ -215,7 +216,7 @@ static bool retention_good(const char *text)
 static void read_retention(loader *l, const doc *d)
 {
     if (key_plain(l, d, "retention", &l->a->retention) && !retention_good(l->a->retention))
-        fault_at(l->f, d->at, PAWL_FAULT, "retention", "`retention` is keep, delete, or keep for a time such as keep:7d (ms, s, m, h, d), and not \"%.40s\"",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "retention", "`retention` is keep, delete, or keep for a time such as keep:7d (ms, s, m, h, d), and not \"%.40s\"",
                  l->a->retention);
 }
 
@@ -227,7 +228,7 @@ static void read_gate(loader *l, const doc *d)
         return;
     l->a->gate_deny = strcmp(word, "deny") == 0;
     if (!l->a->gate_deny && strcmp(word, "ask") != 0)
-        fault_at(l->f, d->at, PAWL_FAULT, "gate", "`gate` is ask or deny, and not \"%.40s\": what becomes of a node whose `requires` the mode does not permit",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "gate", "`gate` is ask or deny, and not \"%.40s\": what becomes of a node whose `requires` the mode does not permit",
                  word);
 }
 
@@ -260,7 +261,7 @@ static bool read_plugins(loader *l, const doc *d)
     bool good = true;
 
     if (d->kind != DOC_LIST) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`plugins` is a list of files, such as [./plugin.so], and here stands %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`plugins` is a list of files, such as [./plugin.so], and here stands %s", doc_what(l, d));
         return false;
     }
     for (size_t i = 0; i < d->size; i++) {
@@ -276,7 +277,7 @@ static bool read_plugins(loader *l, const doc *d)
             (void)l->reader->plugin(l->reader->ctx, l->a->path, name, &err);
         if (err.code == PAWL_OK)
             continue;
-        fault_at(l->f, d->items[i]->at, PAWL_FAULT, "plugin", "%s", err.text);
+        fault_at(l->f, d->items[i]->at, PAWL_SEVERITY_FAULT, "plugin", "%s", err.text);
         good = false;
     }
     return good;
@@ -335,7 +336,7 @@ static void read_agent_top(loader *l, const doc *d, const doc *agent)
         for (size_t k = 0; k < file_key_count; k++)
             known = known || strcmp(d->keys[i]->text, file_key_names[k]) == 0;
         if (known && !good)
-            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "misplaced",
+            fault_at(l->f, d->keys[i]->at, PAWL_SEVERITY_FAULT, "misplaced",
                      "`%s` is of a graph, and this file is an agent: write the graph into a file of its own, whose nodes "
                      "call it by `agent: FILE`", d->keys[i]->text);
     }
@@ -366,7 +367,7 @@ static void read_top(loader *l, const doc *d)
     start = doc_get(d, "start");
     nodes = doc_get(d, "nodes");
     if (!key_there(d, "start") || !key_there(d, "nodes"))
-        fault_at(l->f, d->at, PAWL_FAULT, "missing", "%s: an agent file has `start: NODE` and `nodes: {NAME: {...}}`",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "%s: an agent file has `start: NODE` and `nodes: {NAME: {...}}`",
                  key_there(d, "start") ? "`nodes` is missing" : key_there(d, "nodes") ? "`start` is missing" : "`start` and `nodes` are missing");
     a->astray = start == NULL || nodes == NULL;
     if (!read_head(l, d)) {
@@ -408,7 +409,7 @@ static agent_file *load_one(loader *l, const char *name, source_place at, agent_
     if (a == NULL || prefix == NULL || !load_source(l, name, at, &path, &text))
         return NULL;
     if (leads_round(above, path)) {
-        fault_at(l->f, at, PAWL_FAULT, "graph", "%s leads to itself: a graph cannot be a node of its own", path);
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "graph", "%s leads to itself: a graph cannot be a node of its own", path);
         return NULL;
     }
     *a = (agent_file){ .mem = l->mem, .faults = l->f, .path = path, .version = 1, .root = above != NULL ? above->root : a,
@@ -425,7 +426,7 @@ static agent_file *load_one(loader *l, const char *name, source_place at, agent_
     if ((d = doc_read(l->mem, path, text, l->f)) == NULL)
         return NULL;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "an agent file is a map with `start` and `nodes`, and this one is %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "an agent file is a map with `start` and `nodes`, and this one is %s", doc_what(l, d));
         return NULL;
     }
     read_top(&in, d);
@@ -443,7 +444,7 @@ static bool room_for_one(loader *l, source_place at)
     agent_file *root = l->a->root;
 
     if (l->a->depth + 1 > FILE_GRAPH_DEPTH_MAX || root->graphs == FILE_GRAPHS_MAX) {
-        fault_at(l->f, at, PAWL_FAULT, "limit", "more than %d graphs inside each other (FILE_GRAPH_DEPTH_MAX), or %d in all (FILE_GRAPHS_MAX)",
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "limit", "more than %d graphs inside each other (FILE_GRAPH_DEPTH_MAX), or %d in all (FILE_GRAPHS_MAX)",
                  FILE_GRAPH_DEPTH_MAX, FILE_GRAPHS_MAX);
         return false;
     }
@@ -456,12 +457,14 @@ static bool helper_name(loader *l, file_helper *h, source_place at)
 {
     for (const file_helper *one = l->a->root->helpers; one != NULL; one = one->next)
         if (one != h && strcmp(one->name, h->file->name) == 0) {
-            fault_at(l->f, at, PAWL_FAULT, "twice", "agent \"%s\" is %s elsewhere, and here it is %s: one of them needs another name", one->name, one->path,
+            fault_at(l->f, at, PAWL_SEVERITY_FAULT, "twice", "agent \"%s\" is %s elsewhere, and here it is %s: one of them needs another name",
+                one->name, one->path,
                      h->path);
             return false;
         }
     if (strcmp(l->a->root->name, h->file->name) == 0) {
-        fault_at(l->f, at, PAWL_FAULT, "twice", "%s is called \"%s\", as the file is that calls it: one of them needs another name", h->path, h->file->name);
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "twice", "%s is called \"%s\", as the file is that calls it: one of them needs another name", h->path,
+            h->file->name);
         return false;
     }
     h->name = h->file->name;
@@ -485,11 +488,12 @@ static file_helper *load_helper(loader *l, const char *name, const char *file, s
             continue;
         if (strcmp(h->path, path) == 0)
             return h;
-        fault_at(l->f, at, PAWL_FAULT, "twice", "agent \"%s\" is %s elsewhere, and here it is %s: one of them needs another name", name, h->path, path);
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "twice", "agent \"%s\" is %s elsewhere, and here it is %s: one of them needs another name", name,
+            h->path, path);
         return NULL;
     }
     if (leads_round(l->a, path) && (name == NULL || strcmp(root->path, path) != 0 || strcmp(root->name, name) != 0)) {
-        fault_at(l->f, at, PAWL_FAULT, "agent", "%s leads to itself: call it by the name that it has", path);
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "agent", "%s leads to itself: call it by the name that it has", path);
         return NULL;
     }
     if (!room_for_one(l, at) || (h = arena_zero(l->mem, sizeof *h)) == NULL)
@@ -504,7 +508,7 @@ static file_helper *load_helper(loader *l, const char *name, const char *file, s
     name = h->name;
     if (h->file->agent == NULL) {
         if (doc_get(h->file->d, "agent") == NULL)
-            fault_at(l->f, at, PAWL_FAULT, "agent", "%s is a graph, and no agent: it has no `agent`", path);
+            fault_at(l->f, at, PAWL_SEVERITY_FAULT, "agent", "%s is a graph, and no agent: it has no `agent`", path);
         return NULL;
     }
     h->file->name = name;
@@ -518,7 +522,7 @@ static agent_file *load_graph(loader *l, const char *node, const char *name, sou
 
     if (inner == NULL || doc_get(inner->d, "agent") == NULL)
         return inner;
-    fault_at(l->f, at, PAWL_FAULT, "graph", "%s is an agent, and no graph: say `agent: %s`", inner->path, inner->path);
+    fault_at(l->f, at, PAWL_SEVERITY_FAULT, "graph", "%s is an agent, and no graph: say `agent: %s`", inner->path, inner->path);
     return NULL;
 }
 
@@ -542,10 +546,10 @@ static void told(void *to, size_t number, const char *text)
     if (slash != NULL && (size_t)(slash - text) < sizeof name)
         memcpy(name, text, (size_t)(slash - text));
     if (*name != '\0' && channel_above(a, name))
-        fault_at(a->faults, e->at, PAWL_FAULT, "expression", "`%.*s`: \"%s\" without a dot is a function of jq: the channel is .%s",
+        fault_at(a->faults, e->at, PAWL_SEVERITY_FAULT, "expression", "`%.*s`: \"%s\" without a dot is a function of jq: the channel is .%s",
                  shown(e->text, strlen(e->text)), e->text, name, name);
     else
-        fault_at(a->faults, e->at, PAWL_FAULT, "expression", "`%.*s`: %s", shown(e->text, strlen(e->text)), e->text, text);
+        fault_at(a->faults, e->at, PAWL_SEVERITY_FAULT, "expression", "`%.*s`: %s", shown(e->text, strlen(e->text)), e->text, text);
 }
 
 agent_file *file_load(arena *mem, const char *name, const file_reader *reader, faults *f)
@@ -559,6 +563,6 @@ agent_file *file_load(arena *mem, const char *name, const file_reader *reader, f
         return a;
     rc = reader->compile(reader->ctx, a->jq, a->njq, told, a, &err);
     if (rc != PAWL_OK && rc != PAWL_INVALID)
-        fault_at(f, a->jq[0]->at, PAWL_FAULT, "expression", "%s", err.text);
+        fault_at(f, a->jq[0]->at, PAWL_SEVERITY_FAULT, "expression", "%s", err.text);
     return a;
 }

@@ -36,12 +36,12 @@ bool model_read(loader *l, const char *model, source_place at, const char **out)
         if (!load_source(l, model + sizeof script - 1, at, &path, &text) || (model = load_fmt(l, "%s%s", script, path)) == NULL || !script_put(l, model))
             return false;
     } else if (!provider_named(model)) {
-        fault_at(l->f, at, PAWL_FAULT, "model", "\"%.64s\" is no model: PROVIDER/NAME, such as anthropic/NAME, openai/NAME or ollama/NAME, or script:FILE",
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "model", "\"%.64s\" is no model: PROVIDER/NAME, such as anthropic/NAME, openai/NAME or ollama/NAME, or script:FILE",
                  model);
         return false;
     }
     if (l->a->root->caps.micros > 0 && price_of(l->a, model) == NULL)
-        fault_at(l->f, at, PAWL_FAULT, "price", "a budget of money needs the price of %.80s: say it in the file of `prices`, {\"%.80s\": {input: 3.00, output: 15.00}}",
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "price", "a budget of money needs the price of %.80s: say it in the file of `prices`, {\"%.80s\": {input: 3.00, output: 15.00}}",
                  model, model);
     *out = model;
     return true;
@@ -72,7 +72,7 @@ void check_model(loader *l, file_node *n)
     model = f != NULL ? pawl_value_string(f->value) : l->a->model;
     at = f != NULL ? f->at : l->a->model_at;
     if (model == NULL && doc_get(doc_get(l->a->d, "defaults"), "model") == NULL)
-        fault_at(l->f, n->kind_at, PAWL_FAULT, "model", "\"%s\" has no `model`: say it here or in `defaults`, such as anthropic/NAME or script:answers.yaml",
+        fault_at(l->f, n->kind_at, PAWL_SEVERITY_FAULT, "model", "\"%s\" has no `model`: say it here or in `defaults`, such as anthropic/NAME or script:answers.yaml",
                  n->name);
     if (model == NULL || !model_read(l, model, at, &model) || (own = form_literal(l, value_string(l->mem, model, strlen(model)), at)) == NULL)
         return;

@@ -35,7 +35,7 @@ static void put_call(loader *l, file_node *n, const char *key, form *f)
 static void check_program(loader *l, const doc *d)
 {
     if (d->kind == DOC_LIST && d->size > 0 && d->items[0]->kind == DOC_SCALAR && !d->items[0]->plain && d->items[0]->size == 0)
-        fault_at(l->f, d->items[0]->at, PAWL_FAULT, "empty", "the first of `run` is the program, and here stands an empty text");
+        fault_at(l->f, d->items[0]->at, PAWL_SEVERITY_FAULT, "empty", "the first of `run` is the program, and here stands an empty text");
 }
 
 static void read_run(loader *l, file_node *n, const doc *d, const char *label)
@@ -54,7 +54,7 @@ static void read_shell(loader *l, file_node *n, const doc *d, const char *label)
     if (!key_text(l, d, "shell", &text))
         return;
     if (strstr(text, "{{") != NULL) {
-        fault_at(l->f, d->at, PAWL_FAULT, "pasted", "values are passed to a shell, never pasted into its text: give them with `args: [\"{{...}}\"]` and write "
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "pasted", "values are passed to a shell, never pasted into its text: give them with `args: [\"{{...}}\"]` and write "
                  "\"$1\", or with `env: {NAME: \"{{...}}\"}` and write \"$NAME\"");
         return;
     }
@@ -89,9 +89,9 @@ static form *variables(loader *l, const doc *d, const char *label)
         const char *name = d->keys[i]->text;
 
         if (*name == '\0' || strchr(name, '=') != NULL)
-            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "bad-name", "\"%.40s\" is no name of a variable", name);
+            fault_at(l->f, d->keys[i]->at, PAWL_SEVERITY_FAULT, "bad-name", "\"%.40s\" is no name of a variable", name);
         else if (strcmp(name, "PAWL_INVOCATION_ID") == 0 || strcmp(name, "PAWL_FENCE") == 0)
-            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "bad-name", "variable %s is set by Pawl itself: take it out", name);
+            fault_at(l->f, d->keys[i]->at, PAWL_SEVERITY_FAULT, "bad-name", "variable %s is set by Pawl itself: take it out", name);
     }
     return form_table(l, d, "env", label);
 }
@@ -118,7 +118,7 @@ static void read_output_bytes(loader *l, file_node *n, const doc *d, const char 
 static void read_fail(loader *l, file_node *n, const doc *d, const char *label)
 {
     if (d->kind == DOC_SCALAR && d->size == 0)
-        fault_at(l->f, d->at, PAWL_FAULT, "empty", "`fail` is an empty text: why does the run fail?");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "empty", "`fail` is an empty text: why does the run fail?");
     else
         n->fail = form_text(l, d, FORM_TEXT, "fail", label);
 }
@@ -126,7 +126,7 @@ static void read_fail(loader *l, file_node *n, const doc *d, const char *label)
 static void read_ask(loader *l, file_node *n, const doc *d, const char *label)
 {
     if (d->kind == DOC_SCALAR && d->size == 0)
-        fault_at(l->f, d->at, PAWL_FAULT, "empty", "`ask` is an empty text: what is the person asked?");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "empty", "`ask` is an empty text: what is the person asked?");
     else
         n->ask = form_text(l, d, FORM_TEXT, "ask", label);
 }
@@ -152,7 +152,7 @@ static void check_url(loader *l, const doc *url)
     const char *text = url->text;
 
     if (url->kind == DOC_SCALAR && strncmp(text, "{{", 2) != 0 && strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0)
-        fault_at(l->f, url->at, PAWL_FAULT, "url", "\"%.40s\" is no URL: it begins with http:// or https://", text);
+        fault_at(l->f, url->at, PAWL_SEVERITY_FAULT, "url", "\"%.40s\" is no URL: it begins with http:// or https://", text);
 }
 
 static void check_headers(loader *l, const doc *d)
@@ -161,7 +161,7 @@ static void check_headers(loader *l, const doc *d)
         const char *name = d->keys[i]->text;
 
         if (*name == '\0' || name[strcspn(name, " \t\r\n()<>@,;:\\\"/[]?={}")] != '\0')
-            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "bad-name", "\"%.40s\" is no name of a header", name);
+            fault_at(l->f, d->keys[i]->at, PAWL_SEVERITY_FAULT, "bad-name", "\"%.40s\" is no name of a header", name);
     }
 }
 
@@ -197,7 +197,7 @@ static void read_http(loader *l, file_node *n, const doc *d, const char *label)
     keys_known(l, d, "`http`", names, sizeof names / sizeof *names);
     url = d->kind == DOC_MAP ? doc_get(d, "url") : method_before(l, d, &verb);
     if (d->kind == DOC_LIST || url == NULL) {
-        fault_at(l->f, d->at, PAWL_FAULT, "missing", "`http` is a URL, or a map that has one: {url: \"https://...\", method: POST, body: ...}");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "`http` is a URL, or a map that has one: {url: \"https://...\", method: POST, body: ...}");
         return;
     }
     check_url(l, url);
@@ -228,7 +228,8 @@ static void read_graph(loader *l, file_node *n, const doc *d, const char *label)
     if (!key_plain(l, d, "graph", &name) || (n->inner = l->graph(l, n->name, name, d->at)) == NULL)
         return;
     if (n->inner->turns != NULL)
-        fault_at(l->f, d->at, PAWL_FAULT, "graph", "%s takes `turns`, which only a run of its own can: take them out, or run it by itself", n->inner->path);
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "graph", "%s takes `turns`, which only a run of its own can: take them out, or run it by itself",
+            n->inner->path);
 }
 
 static void read_maps(loader *l, file_node *n, const doc *d, bool in)
@@ -237,7 +238,7 @@ static void read_maps(loader *l, file_node *n, const doc *d, bool in)
 
     n->maps_given = true;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`%s` is a map of channels, %s, and here stands %s", in ? "in" : "out",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a map of channels, %s, and here stands %s", in ? "in" : "out",
                  in ? "{inner: outer}" : "{outer: inner}", doc_what(l, d));
         return;
     }
@@ -280,13 +281,13 @@ static void read_tool_node(loader *l, file_node *n, const doc *d, const char *la
     n->limits.cls = n->tool->effect;
     n->limits.attempt_timeout_ms = n->tool->timeout_ms;
     if (n->tool->own != PAWL_OWN_NOT)
-        fault_at(l->f, d->at, PAWL_FAULT, "tool", "\"%s\" is what an agent does of its own, and no node", n->tool->name);
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "tool", "\"%s\" is what an agent does of its own, and no node", n->tool->name);
 }
 
 static void read_with(loader *l, file_node *n, const doc *d, const char *label)
 {
     if (d->kind != DOC_MAP)
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`with` is a map of what the tool is given, such as {file_path: notes.txt}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`with` is a map of what the tool is given, such as {file_path: notes.txt}, and here stands %s",
                  doc_what(l, d));
     else
         n->call = form_any(l, d, label);
@@ -301,7 +302,7 @@ static void read_agent_node(loader *l, file_node *n, const doc *d, const char *l
     if (key_plain(l, d, "agent", &file))
         n->helper = l->helper(l, NULL, file, d->at);
     if (!key_there(n->d, "input"))
-        fault_at(l->f, d->at, PAWL_FAULT, "missing", "an agent needs `input`, the text that it is asked: {agent: FILE, input: TEXT}");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "an agent needs `input`, the text that it is asked: {agent: FILE, input: TEXT}");
 }
 
 static void read_input(loader *l, file_node *n, const doc *d, const char *label)
@@ -342,7 +343,7 @@ static void read_until(loader *l, file_node *n, const doc *d, const char *label)
 
     n->until = form_text(l, d, FORM_KEEP, "until", label);
     if (n->until != NULL && strstr(d->text, "{{") == NULL && !moment_read(d->text, 0, &when))
-        fault_at(l->f, d->at, PAWL_FAULT, "moment", "`until`: \"%.40s\" is neither a time of day in UTC such as \"03:00\" nor a moment such as "
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "moment", "`until`: \"%.40s\" is neither a time of day in UTC such as \"03:00\" nor a moment such as "
                  "2026-11-21T03:00:00Z", d->text);
 }
 
@@ -360,7 +361,7 @@ static void read_wait(loader *l, file_node *n, const doc *d, const char *label)
     if (d->kind == DOC_MAP && d->size > 0 && span == NULL && until == NULL && signal == NULL)
         return;                 /* its keys were reported */
     if (d->kind == DOC_LIST || (span != NULL) + (until != NULL) + (signal != NULL) != 1) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`wait` is a duration such as 10m, or one of {for: 10m}, {until: \"03:00\"}, {signal: NAME}");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`wait` is a duration such as 10m, or one of {for: 10m}, {until: \"03:00\"}, {signal: NAME}");
         return;
     }
     if (span != NULL && key_duration(l, span, "wait", 0, &ms))
@@ -407,7 +408,7 @@ static void read_options(loader *l, file_node *n, const doc *d, const char *labe
 {
     (void)label;
     if (d->kind != DOC_LIST || d->size == 0)
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`options` is a list of the answers that are possible, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`options` is a list of the answers that are possible, and here stands %s",
                  doc_what(l, d));
     else
         n->options = doc_value(d, l->mem, l->f);
@@ -454,7 +455,7 @@ static void read_undo(loader *l, file_node *n, const doc *d, const char *label)
     n->undo_effect = "undo";
     keys_known(l, d, "`undo`", names, 4);
     if ((run = doc_get(d, "run")) == NULL) {
-        fault_at(l->f, d->at, PAWL_FAULT, "missing", "`undo` is the command that takes it back: {run: [program, argument, ...]}");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "`undo` is the command that takes it back: {run: [program, argument, ...]}");
         return;
     }
     form_put(l, undo, "run", form_words(l, run, "run", load_fmt(l, "%s/run", label)));
@@ -595,7 +596,8 @@ static void kind_found(loader *l, file_node *n, node_kind kind, const doc *key)
 {
     n->kinds |= kind;
     if (n->kind != 0) {
-        fault_at(l->f, key->at, PAWL_FAULT, "kind", "node \"%s\" is `%s` already, and cannot be `%s` too: make two nodes of it", n->name, n->word, key->text);
+        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "kind", "node \"%s\" is `%s` already, and cannot be `%s` too: make two nodes of it", n->name,
+            n->word, key->text);
         return;
     }
     n->kind = kind;
@@ -650,7 +652,7 @@ static void kind_find(loader *l, file_node *n, const doc *d)
             kind_found(l, n, KIND_PLUGIN, d->keys[i]);
         if (row != NULL && row->read == NULL) {
             n->unclear = true;
-            fault_at(l->f, d->keys[i]->at, PAWL_FAULT, "not-yet",
+            fault_at(l->f, d->keys[i]->at, PAWL_SEVERITY_FAULT, "not-yet",
                      "`%s` nodes are not in this version: run, shell, set, ask, http, graph, prompt, agent, tool, wait and fail are", key);
         }
     }
@@ -658,7 +660,7 @@ static void kind_find(loader *l, file_node *n, const doc *d)
         kind_implied(l, n, d);
     if (n->kind == 0 && !n->unclear) {
         n->unclear = true;
-        fault_at(l->f, n->at, PAWL_FAULT, "kind", "node \"%s\" does nothing: give it one of run, shell, set, ask, http, graph, prompt, agent, tool, wait, fail",
+        fault_at(l->f, n->at, PAWL_SEVERITY_FAULT, "kind", "node \"%s\" does nothing: give it one of run, shell, set, ask, http, graph, prompt, agent, tool, wait, fail",
                  n->name);
     }
 }
@@ -676,7 +678,7 @@ static void misplaced(loader *l, const file_node *n, const doc *key, unsigned go
             between = ", ";
         }
     if (list != NULL)
-        fault_at(l->f, key->at, PAWL_FAULT, "misplaced", "`%s` is for nodes of %s, and \"%s\" is `%s`: take it out", key->text,
+        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "misplaced", "`%s` is for nodes of %s, and \"%s\" is `%s`: take it out", key->text,
                  *list != '\0' ? list : "a plug-in's kinds", n->name, n->word);
 }
 
@@ -707,7 +709,7 @@ void node_read(loader *l, file_node *n, const doc *d)
     n->d = d;
     n->wait_ms = -1;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->kind == DOC_SCALAR && d->size == 0 ? n->at : d->at, PAWL_FAULT, "type",
+        fault_at(l->f, d->kind == DOC_SCALAR && d->size == 0 ? n->at : d->at, PAWL_SEVERITY_FAULT, "type",
                  "node \"%s\" is a map such as {run: [wc, -l, file], next: end}, "
                  "and here stands %s", n->name, doc_what(l, d));
         l->a->astray = true;

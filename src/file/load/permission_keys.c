@@ -13,7 +13,7 @@ static void rule_check(loader *l, const doc *d, const char *behavior, const char
     pawl_policy *p = gate_policy(NULL, one, &err);
 
     if (p == NULL && one != NULL)
-        fault_at(l->f, d->at, PAWL_FAULT, "rule", "%s", err.text);
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "rule", "%s", err.text);
     pawl_policy_free(p);
 }
 
@@ -23,7 +23,7 @@ static const pawl_value *texts(loader *l, const doc *d, const char *key, bool ru
     const char *text;
 
     if (d->kind != DOC_LIST) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`%s` is a list of texts, such as [%s], and here stands %s", key,
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a list of texts, such as [%s], and here stands %s", key,
                  rules ? "\"Bash(git diff:*)\"" : "../shared", doc_what(l, d));
         return NULL;
     }
@@ -45,7 +45,8 @@ static void read_permissions(loader *l, const doc *d)
     uint32_t ms = 0;
 
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`permissions` is a map of rules, {allow: [], ask: [], deny: []}, and here stands %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`permissions` is a map of rules, {allow: [], ask: [], deny: []}, and here stands %s",
+            doc_what(l, d));
         return;
     }
     keys_known(l, d, "`permissions`", names, sizeof names / sizeof *names);
@@ -68,7 +69,7 @@ static void read_hooks(loader *l, const doc *d)
     if (v == NULL)
         return;
     if (hooks_read(l->mem, v, "hooks", &all, &err) != PAWL_OK && err.code != PAWL_NOMEM)
-        fault_at(l->f, d->at, PAWL_FAULT, "hooks", "%s", err.text);
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "hooks", "%s", err.text);
     for (size_t i = 0; i < all.count; i++) {
         l->a->reroutes = l->a->reroutes || all.items[i].point == HOOK_POST;
         if (all.items[i].point > HOOK_POST_FAILURE && l->a->moment == NULL)
@@ -88,10 +89,11 @@ void read_guards(loader *l, const doc *d)
         const doc *one = doc_get(d, rows[i].key);
 
         if (one != NULL && l->a->above != NULL && doc_get(l->a->d, "agent") != NULL)
-            fault_at(l->f, one->at, PAWL_WARNING, "inner", "what this agent may do and spend says whoever calls it: its `%s` counts where it is run by itself",
+            fault_at(l->f, one->at, PAWL_SEVERITY_WARNING, "inner", "what this agent may do and spend says whoever calls it: its `%s` counts where it is run by itself",
                      rows[i].key);
         else if (one != NULL && l->a->above != NULL)
-            fault_at(l->f, one->at, PAWL_FAULT, "inner", "`%s` stands in the file that is run, and this is a graph of it, to which that applies", rows[i].key);
+            fault_at(l->f, one->at, PAWL_SEVERITY_FAULT, "inner",
+                "`%s` stands in the file that is run, and this is a graph of it, to which that applies", rows[i].key);
         else if (one != NULL)
             rows[i].read(l, one);
     }

@@ -12,7 +12,7 @@ bool load_known(loader *l, expression *e, const char *label)
     if (e->path)
         return true;
     if (root->njq == EXPRESSIONS_MAX) {
-        fault_at(l->f, e->at, PAWL_FAULT, "limit", "more than %d expressions that are no plain path (EXPRESSIONS_MAX)", EXPRESSIONS_MAX);
+        fault_at(l->f, e->at, PAWL_SEVERITY_FAULT, "limit", "more than %d expressions that are no plain path (EXPRESSIONS_MAX)", EXPRESSIONS_MAX);
         return false;
     }
     if (!arena_room(l->mem, (void **)&root->jq, &root->jq_cap, root->njq, sizeof *root->jq))
@@ -37,7 +37,7 @@ bool load_source(loader *l, const char *name, source_place at, const char **path
     file_source *s;
 
     if (l->reader->read(l->reader->ctx, l->mem, from, name, path, text, &err) != PAWL_OK) {
-        fault_at(l->f, at, PAWL_FAULT, "file", "%s", err.text);
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "file", "%s", err.text);
         return false;
     }
     if (root == NULL)

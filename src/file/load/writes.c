@@ -11,7 +11,7 @@ void channel_missing(loader *l, source_place at, const char *what, const char *n
     if (name_meant(name, names, n) != NULL || strlen(name) > 40)
         fault_hint(l, at, "unknown-channel", what, name, names, n);
     else
-        fault_at(l->f, at, PAWL_FAULT, "unknown-channel", "%s \"%s\": declare it there, `%s: {}`", what, name, name);
+        fault_at(l->f, at, PAWL_SEVERITY_FAULT, "unknown-channel", "%s \"%s\": declare it there, `%s: {}`", what, name, name);
 }
 
 file_channel *channel_in(loader *l, const agent_file *a, const char *name, source_place at, const char *what)
@@ -39,7 +39,7 @@ static const doc *written_in(loader *l, const doc *v, assignment *a)
             const bool add = strcmp(v->keys[i]->text, names[1]) == 0;
 
             if (v->size > 1)
-                fault_at(l->f, v->keys[i]->at, PAWL_FAULT, "set", "`%.40s` stands alone: {%.40s: VALUE}", v->keys[i]->text, v->keys[i]->text);
+                fault_at(l->f, v->keys[i]->at, PAWL_SEVERITY_FAULT, "set", "`%.40s` stands alone: {%.40s: VALUE}", v->keys[i]->text, v->keys[i]->text);
             else
                 keys_known(l, v, "what a channel is set to", names, 2);
             a->extend = add;
@@ -62,7 +62,7 @@ static void read_writes(loader *l, file_node *n, const doc *d, const char *key, 
     assignment *grown;
 
     if (d->kind != DOC_MAP || d->size == 0) {
-        fault_at(l->f, d->at, PAWL_FAULT, "type", "`%s` is a map of channels and expressions, such as {total: '.a + .b'}, and here stands %s", key,
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a map of channels and expressions, such as {total: '.a + .b'}, and here stands %s", key,
                  doc_what(l, d));
         return;
     }
@@ -96,13 +96,13 @@ void read_extend(loader *l, file_node *n, const doc *d, const char *label) { rea
 
 static bool rule_adds(pawl_rule rule)
 {
-    return rule == PAWL_APPEND || rule == PAWL_UNION || rule == PAWL_TOPIC;
+    return rule == PAWL_RULE_APPEND || rule == PAWL_RULE_UNION || rule == PAWL_RULE_TOPIC;
 }
 
 /* Older versions took it: a run that keeps such a file goes on. */
 static pawl_severity newly(const loader *l)
 {
-    return l->reader->kept ? PAWL_WARNING : PAWL_FAULT;
+    return l->reader->kept ? PAWL_SEVERITY_WARNING : PAWL_SEVERITY_FAULT;
 }
 
 /* What the rule takes, and a value of this type is not; NULL: it takes it. */
@@ -110,7 +110,7 @@ static const char *write_due(pawl_rule rule, pawl_type type)
 {
     if (rule_adds(rule) || type == PAWL_TYPE_NONE)
         return NULL;
-    if (rule == PAWL_BARRIER)
+    if (rule == PAWL_RULE_BARRIER)
         return type == PAWL_TYPE_STRING ? NULL : "a name";
     return first_due(rule, type);
 }
@@ -153,7 +153,7 @@ static const file_channel *check_write(loader *l, const named_place *to, const c
     const file_channel *c = what != NULL ? channel_in(l, l->a, to->name, to->at, what) : NULL;
 
     if (c != NULL && c->c.secret != NULL)
-        fault_at(l->f, to->at, PAWL_FAULT, "secret", "`%s`: channel \"%s\" is a secret, and is never written", key, to->name);
+        fault_at(l->f, to->at, PAWL_SEVERITY_FAULT, "secret", "`%s`: channel \"%s\" is a secret, and is never written", key, to->name);
     check_type(l, c, to->at, key, type);
     return c;
 }
@@ -164,10 +164,10 @@ static void list_told(loader *l, const file_channel *c, const assignment *a)
     const bool empty = a->f->kind == FORM_VALUE ? pawl_value_size(a->f->value) == 0 : a->f->n == 0;
 
     if (empty)
-        fault_at(l->f, a->value_at, PAWL_WARNING, "set", "`set` adds an empty list to \"%s\" as one element (`merge: %s`): `append` says the same, "
+        fault_at(l->f, a->value_at, PAWL_SEVERITY_WARNING, "set", "`set` adds an empty list to \"%s\" as one element (`merge: %s`): `append` says the same, "
                  "and {__overwrite__: []} empties it", a->channel, pawl_rule_name(c->c.rule));
     else
-        fault_at(l->f, a->value_at, PAWL_WARNING, "set", "`set` adds this list to \"%s\" as one element (`merge: %s`): `append` says the same, and "
+        fault_at(l->f, a->value_at, PAWL_SEVERITY_WARNING, "set", "`set` adds this list to \"%s\" as one element (`merge: %s`): `append` says the same, and "
                  "`extend` adds each of its elements", a->channel, pawl_rule_name(c->c.rule));
 }
 
@@ -181,12 +181,13 @@ static void check_assignment(loader *l, const assignment *a)
     if (c == NULL || c->unclear || c->c.secret != NULL)
         return;
     if (set && a->extend && first_due(c->c.rule, PAWL_TYPE_ARRAY) != NULL)
-        fault_at(l->f, a->value_at, PAWL_FAULT, "set", "`__extend__` adds to a list, and channel \"%s\" has `merge: %s`", a->channel, rule);
+        fault_at(l->f, a->value_at, PAWL_SEVERITY_FAULT, "set", "`__extend__` adds to a list, and channel \"%s\" has `merge: %s`", a->channel, rule);
     else if (!set && !rule_adds(c->c.rule))
-        fault_at(l->f, a->at, PAWL_FAULT, "set", "`%s` adds to a list, and channel \"%s\" has `merge: %s`: give it `merge: append`, or write `set`", a->key,
+        fault_at(l->f, a->at, PAWL_SEVERITY_FAULT, "set",
+                 "`%s` adds to a list, and channel \"%s\" has `merge: %s`: give it `merge: append`, or write `set`", a->key,
                  a->channel, rule);
     else if (a->extend && type != PAWL_TYPE_NONE && type != PAWL_TYPE_ARRAY)
-        fault_at(l->f, a->value_at, set ? newly(l) : PAWL_FAULT, "set", "what extends \"%s\" is a list, and here stands %s: `append` adds one element",
+        fault_at(l->f, a->value_at, set ? newly(l) : PAWL_SEVERITY_FAULT, "set", "what extends \"%s\" is a list, and here stands %s: `append` adds one element",
                  a->channel, type_words(type));
     else if (set && !a->overwrite && !a->extend && type == PAWL_TYPE_ARRAY && rule_adds(c->c.rule))
         list_told(l, c, a);

@@ -15,7 +15,7 @@ static bool adds(const file_node *n, const char *to)
 {
     const file_channel *c = file_channel_find(n->file, to);
 
-    return c != NULL && (c->c.rule == PAWL_APPEND || c->c.rule == PAWL_UNION || c->c.rule == PAWL_TOPIC);
+    return c != NULL && (c->c.rule == PAWL_RULE_APPEND || c->c.rule == PAWL_RULE_UNION || c->c.rule == PAWL_RULE_TOPIC);
 }
 
 static const pawl_value *lines_of(pawl_step *s, const char *text, size_t size)
@@ -235,7 +235,7 @@ static const pawl_value *call_args(scope *sc, guard *g)
             more = value_with(&s->mem, more, "cwd", cwd);
         if (n->status.name == NULL)
             more = value_with(&s->mem, more, "check", value_bool(&s->mem, true));
-        if (g->gate.mode == PAWL_PLAN)
+        if (g->gate.mode == PAWL_MODE_PLAN)
             more = value_with(&s->mem, more, "sandbox", value_bool(&s->mem, true));
     }
     if (n->undo_cwd != NULL && (cwd = folder(sc, n->undo_cwd)) != NULL)

@@ -17,9 +17,9 @@
 bool guard_acts(const file_node *n)
 {
     if (n->kind == KIND_TOOL)
-        return n->tool->cls != PAWL_READ;
+        return n->tool->cls != PAWL_PERMISSION_READ;
     return (n->kind == KIND_RUN || n->kind == KIND_SHELL || n->kind == KIND_PLUGIN || (n->kind == KIND_HTTP && !n->reads_only)) &&
-           n->limits.cls != PAWL_PURE;
+           n->limits.cls != PAWL_CLASS_PURE;
 }
 
 /* `pure` is the author's claim about the request as written, not as a hook or a person changed it. */
@@ -158,7 +158,8 @@ static pawl_code show(guard *g)
 
 static void request_fill(const file_node *n, bool acts, pawl_request *q)
 {
-    q->cls = !acts ? PAWL_READ : n->kind == KIND_TOOL ? n->tool->cls : n->kind == KIND_HTTP ? PAWL_NET : n->kind == KIND_PLUGIN ? PAWL_OTHER : PAWL_EXEC;
+    q->cls = !acts ? PAWL_PERMISSION_READ : n->kind == KIND_TOOL ? n->tool->cls : n->kind == KIND_HTTP ? PAWL_PERMISSION_NET : n->kind == KIND_PLUGIN
+        ? PAWL_PERMISSION_OTHER : PAWL_PERMISSION_EXEC;
     q->requires = n->requires;
     q->node = true;
     q->read_only = !acts;
@@ -208,7 +209,7 @@ static bool asks_alone(const guard *g)
     if (!g->gate.asks && n->requires == PAWL_MODE_NONE)
         return false;
     pawl_decide(NULL, &q, &d);
-    return d.behavior == PAWL_ASK || (d.behavior == PAWL_ALLOW && g->gate.asks);
+    return d.behavior == PAWL_BEHAVIOR_ASK || (d.behavior == PAWL_BEHAVIOR_ALLOW && g->gate.asks);
 }
 
 static pawl_code prepare(guard *g)
@@ -236,7 +237,7 @@ static const pawl_value *prompt_of(guard *g)
 
     if (g->gate.asks)
         return form_render(g->sc, n->ask);
-    if (g->gate.decided.ground == PAWL_BY_DEFAULT)
+    if (g->gate.decided.ground == PAWL_GROUND_DEFAULT)
         return pawl_pack(s, "s", pawl_format(s, "%s requires %s, and the mode is %s: let it run?", n->name, pawl_mode_name(n->requires),
                                              pawl_mode_name(g->gate.mode)));
     return pawl_pack(s, "s", pawl_format(s, "%s: %s: let it run?", n->name, g->gate.decided.reason));
@@ -358,7 +359,7 @@ pawl_code guard_begin(guard *g, pawl_step *s)
                             .mode = pawl_mode_named(mode), .time_ms = pawl_now(s) } };
     g->gate.world = (gate_world){ .call = world_call, .signal = world_signal, .ask = world_ask, .ctx = g, .request = world_request, .renew = world_renew };
     if (g->gate.mode == PAWL_MODE_NONE)
-        g->gate.mode = PAWL_DEFAULT;
+        g->gate.mode = PAWL_MODE_DEFAULT;
     return rc;
 }
 
@@ -366,11 +367,11 @@ static pawl_code denied(guard *g, bool *left)
 {
     const file_node *n = g->sc->n;
     const tool_gate *t = &g->gate;
-    const pawl_mode due = t->mode == PAWL_PLAN && acts(g) && n->requires < PAWL_DEFAULT ? PAWL_DEFAULT : n->requires;
+    const pawl_mode due = t->mode == PAWL_MODE_PLAN && acts(g) && n->requires < PAWL_MODE_DEFAULT ? PAWL_MODE_DEFAULT : n->requires;
 
     if (t->by_person)
         return no(g, left);
-    if (t->decided.behavior == PAWL_DENY && t->decided.ground == PAWL_BY_MODE)
+    if (t->decided.behavior == PAWL_BEHAVIOR_DENY && t->decided.ground == PAWL_GROUND_MODE)
         return pawl_fail(g->sc->s, PAWL_DENIED, "Node '%s' requires %s mode; current mode is %s.", n->name, mode_spoken(due), mode_spoken(t->mode));
     return pawl_fail(g->sc->s, PAWL_DENIED, "%s: %s", n->name, t->reason);
 }

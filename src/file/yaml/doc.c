@@ -127,7 +127,7 @@ bool doc_keys_check(const doc *map, arena *mem, faults *f)
         if (strcmp(sorted[i]->text, first->text) != 0)
             first = sorted[i];
         else
-            fault_at(f, sorted[i]->at, PAWL_FAULT, "duplicate-key", "key \"%.*s\" stands already in line %u of this map: keep one of them",
+            fault_at(f, sorted[i]->at, PAWL_SEVERITY_FAULT, "duplicate-key", "key \"%.*s\" stands already in line %u of this map: keep one of them",
                      shown(first->text, first->size), first->text, (unsigned)first->at.line);
     }
     return true;
@@ -308,7 +308,7 @@ static void scalar_write(doc_writer *w, const doc *d)
         break;
     }
     if (!good)
-        fault_at(w->f, d->at, PAWL_FAULT, "number",
+        fault_at(w->f, d->at, PAWL_SEVERITY_FAULT, "number",
                  "%.*s is no number that a value can hold (integers have 64 bits, reals are finite): put it in quotes to keep it as text",
                  shown(d->text, d->size), d->text);
 }

@@ -42,11 +42,11 @@ static bool text_check(doc_reading r, bool json)
             continue;
         reading_to(&r, p);
         if (code == UINT32_MAX)
-            fault_at(r.f, reading_place(&r), PAWL_FAULT, "encoding", "byte 0x%02X is not UTF-8: save the file as UTF-8", c);
+            fault_at(r.f, reading_place(&r), PAWL_SEVERITY_FAULT, "encoding", "byte 0x%02X is not UTF-8: save the file as UTF-8", c);
         else if (code == 0)
-            fault_at(r.f, reading_place(&r), PAWL_FAULT, "encoding", "a NUL character: an agent file is text, save it as UTF-8");
+            fault_at(r.f, reading_place(&r), PAWL_SEVERITY_FAULT, "encoding", "a NUL character: an agent file is text, save it as UTF-8");
         else
-            fault_at(r.f, reading_place(&r), PAWL_FAULT, "encoding",
+            fault_at(r.f, reading_place(&r), PAWL_SEVERITY_FAULT, "encoding",
                      "character U+%04X cannot stand in YAML as it is: write it as \"\\u%04x\", in double quotes", (unsigned)code, (unsigned)code);
         return false;
     }
@@ -77,7 +77,7 @@ doc *doc_read(arena *mem, const char *file, pawl_bytes text, faults *f)
         r.text += 3;
     reading_begin(&r);
     if (text.size > FILE_BYTES_MAX) {
-        fault_at(f, reading_place(&r), PAWL_FAULT, "too-large",
+        fault_at(f, reading_place(&r), PAWL_SEVERITY_FAULT, "too-large",
                  "%zu bytes are more than an agent file may have, %d (FILE_BYTES_MAX): keep data in files of their own", text.size, FILE_BYTES_MAX);
         return NULL;
     }

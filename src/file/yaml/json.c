@@ -42,7 +42,7 @@ static bool json_valid(const doc_reading *r)
         r->mem->failed = true;
     } else if (!valid) {
         reading_to(&where, r->text + e.pos < r->end ? r->text + e.pos : r->end);
-        fault_at(r->f, reading_place(&where), PAWL_FAULT, "syntax",
+        fault_at(r->f, reading_place(&where), PAWL_SEVERITY_FAULT, "syntax",
                  "not JSON: %s (a file that begins with a bracket is read as JSON; for YAML, begin it with a key)", e.msg);
     }
     arena_free(&scratch);
@@ -86,7 +86,7 @@ static doc *json_string(doc_reading *r)
     d->text = pawl_value_string(v);
     d->size = pawl_value_size(v);
     if (strlen(d->text) != d->size) {
-        fault_at(r->f, d->at, PAWL_FAULT, "encoding", "a text with a NUL character (\\u0000): no argument and no name can hold it, take it out");
+        fault_at(r->f, d->at, PAWL_SEVERITY_FAULT, "encoding", "a text with a NUL character (\\u0000): no argument and no name can hold it, take it out");
         d->size = strlen(d->text);
     }
     return d;
@@ -116,7 +116,7 @@ static doc *json_holder(doc_reading *r, size_t depth)
     if (d == NULL)
         return NULL;
     if (depth == FILE_DEPTH_MAX) {
-        fault_at(r->f, d->at, PAWL_FAULT, "too-deep", "more than %d lists and maps in one another (FILE_DEPTH_MAX)", FILE_DEPTH_MAX);
+        fault_at(r->f, d->at, PAWL_SEVERITY_FAULT, "too-deep", "more than %d lists and maps in one another (FILE_DEPTH_MAX)", FILE_DEPTH_MAX);
         return NULL;
     }
     reading_to(r, r->at + 1);

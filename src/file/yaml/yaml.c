@@ -56,7 +56,7 @@ static void anchor_check(yaml_reading *y, const yaml_event_t *e, const yaml_char
     const char *name = (const char *)anchor;
 
     if (anchor != NULL)
-        fault_at(y->r->f, property_place(y, e, '&'), PAWL_FAULT, "alias",
+        fault_at(y->r->f, property_place(y, e, '&'), PAWL_SEVERITY_FAULT, "alias",
                  "anchor `&%.*s`: an agent file has no anchors, write out what is meant (or put a text that begins with `&` in quotes)",
                  shown(name, strlen(name)), name);
 }
@@ -72,7 +72,7 @@ static void tag_check(yaml_reading *y, const yaml_event_t *e, const yaml_char_t 
         name += sizeof core - 1;
         marks = "!!";
     }
-    fault_at(y->r->f, property_place(y, e, '!'), PAWL_FAULT, "tag",
+    fault_at(y->r->f, property_place(y, e, '!'), PAWL_SEVERITY_FAULT, "tag",
              "tag `%s%.*s`: an agent file has no tags, quotes alone make a text (also one that begins with `!`)", marks,
              shown(name, strlen(name)), name);
 }
@@ -82,7 +82,7 @@ static bool document_begin(yaml_reading *y, const yaml_event_t *e)
     source_place at = mark_place(y, &e->start_mark);
 
     if (y->root != NULL) {
-        fault_at(y->r->f, at, PAWL_FAULT, "documents", "a second document begins here: an agent file has one, put the other in a file of its own");
+        fault_at(y->r->f, at, PAWL_SEVERITY_FAULT, "documents", "a second document begins here: an agent file has one, put the other in a file of its own");
         return false;
     }
     if (e->data.document_start.tag_directives.start != e->data.document_start.tag_directives.end) {
@@ -90,7 +90,7 @@ static bool document_begin(yaml_reading *y, const yaml_event_t *e)
         while (r.end - r.at >= 4 && (r.column > 1 || memcmp(r.at, "%TAG", 4) != 0))
             reading_to(&r, r.at + 1);
         at = reading_place(&r);
-        fault_at(y->r->f, at, PAWL_FAULT, "directive", "directive `%%TAG`: an agent file has no tags, take it out");
+        fault_at(y->r->f, at, PAWL_SEVERITY_FAULT, "directive", "directive `%%TAG`: an agent file has no tags, take it out");
     }
     return true;
 }
@@ -142,9 +142,9 @@ static void text_place(yaml_reading *y, const yaml_event_t *e, doc *d)
 static void key_check(yaml_reading *y, const doc *d)
 {
     if (d->plain && d->size == 0)
-        fault_at(y->r->f, d->at, PAWL_FAULT, "key", "a key is missing before the `:`");
+        fault_at(y->r->f, d->at, PAWL_SEVERITY_FAULT, "key", "a key is missing before the `:`");
     else if (d->plain && strcmp(d->text, "<<") == 0)
-        fault_at(y->r->f, d->at, PAWL_FAULT, "alias", "merge key `<<`: an agent file has none, write out the members that are meant");
+        fault_at(y->r->f, d->at, PAWL_SEVERITY_FAULT, "alias", "merge key `<<`: an agent file has none, write out the members that are meant");
 }
 
 static bool scalar_read(yaml_reading *y, const yaml_event_t *e)
@@ -157,7 +157,7 @@ static bool scalar_read(yaml_reading *y, const yaml_event_t *e)
     anchor_check(y, e, e->data.scalar.anchor);
     tag_check(y, e, e->data.scalar.tag);
     if (strlen(d->text) != d->size) {
-        fault_at(y->r->f, d->at, PAWL_FAULT, "encoding", "a text with a NUL character (\\0): no argument and no name can hold it, take it out");
+        fault_at(y->r->f, d->at, PAWL_SEVERITY_FAULT, "encoding", "a text with a NUL character (\\0): no argument and no name can hold it, take it out");
         d->size = strlen(d->text);
     }
     if (e->data.scalar.anchor == NULL && e->data.scalar.tag == NULL)
@@ -173,7 +173,7 @@ static bool alias_read(yaml_reading *y, const yaml_event_t *e)
     const char *name = (const char *)e->data.alias.anchor;
     doc *d = doc_new(y->r->mem, DOC_SCALAR, mark_place(y, &e->start_mark));
 
-    fault_at(y->r->f, mark_place(y, &e->start_mark), PAWL_FAULT, "alias",
+    fault_at(y->r->f, mark_place(y, &e->start_mark), PAWL_SEVERITY_FAULT, "alias",
              "alias `*%.*s`: an agent file has no aliases, write out what is meant (or put a text that begins with `*` in quotes)",
              shown(name, strlen(name)), name);
     return d != NULL ? node_put(y, d) : no_memory(y);
@@ -187,17 +187,17 @@ static bool holder_begin(yaml_reading *y, const yaml_event_t *e, doc_kind kind)
 
     reading_to_index(y->r, e->start_mark.index);
     if (map && y->r->end - y->r->at >= 2 && memcmp(y->r->at, "{{", 2) == 0) {
-        fault_at(y->r->f, at, PAWL_FAULT, "syntax", "a value that begins with `{{` stands in quotes: \"{{...}}\"");
+        fault_at(y->r->f, at, PAWL_SEVERITY_FAULT, "syntax", "a value that begins with `{{` stands in quotes: \"{{...}}\"");
         return false;
     }
     anchor_check(y, e, map ? e->data.mapping_start.anchor : e->data.sequence_start.anchor);
     tag_check(y, e, map ? e->data.mapping_start.tag : e->data.sequence_start.tag);
     if (key) {
-        fault_at(y->r->f, at, PAWL_FAULT, "key", "a %s stands where a key is due: a key is a text", map ? "map" : "list");
+        fault_at(y->r->f, at, PAWL_SEVERITY_FAULT, "key", "a %s stands where a key is due: a key is a text", map ? "map" : "list");
         return false;
     }
     if (y->depth == FILE_DEPTH_MAX) {
-        fault_at(y->r->f, at, PAWL_FAULT, "too-deep", "more than %d lists and maps in one another (FILE_DEPTH_MAX)", FILE_DEPTH_MAX);
+        fault_at(y->r->f, at, PAWL_SEVERITY_FAULT, "too-deep", "more than %d lists and maps in one another (FILE_DEPTH_MAX)", FILE_DEPTH_MAX);
         return false;
     }
     d = doc_new(y->r->mem, kind, at);
@@ -233,7 +233,7 @@ static bool event_read(yaml_reading *y, const yaml_event_t *e)
         return holder_end(y);
     case YAML_STREAM_END_EVENT:
         if (y->root == NULL)
-            fault_at(y->r->f, (source_place){ y->r->file, 1, 1 }, PAWL_FAULT, "syntax", "nothing stands in this file: `pawl init` writes one to begin with");
+            fault_at(y->r->f, (source_place){ y->r->file, 1, 1 }, PAWL_SEVERITY_FAULT, "syntax", "nothing stands in this file: `pawl init` writes one to begin with");
         return false;
     case YAML_NO_EVENT:
     case YAML_STREAM_START_EVENT:

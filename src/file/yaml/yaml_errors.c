@@ -31,7 +31,7 @@ static source_place place_in(const complaint *c, uint32_t line, const char *star
 
 static void tell(const complaint *c, source_place at, const char *text)
 {
-    fault_at(c->r->f, at, PAWL_FAULT, "syntax", "%s", text);
+    fault_at(c->r->f, at, PAWL_SEVERITY_FAULT, "syntax", "%s", text);
 }
 
 /* ---- mistakes that libyaml sees too late ---------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static bool cannot_start(const complaint *c)
     if (*c->here == '\t')
         tell(c, c->at, "a tab stands where YAML wants spaces");
     else
-        fault_at(c->r->f, c->at, PAWL_FAULT, "syntax", "`%c` cannot begin a value: put the value in quotes", *c->here);
+        fault_at(c->r->f, c->at, PAWL_SEVERITY_FAULT, "syntax", "`%c` cannot begin a value: put the value in quotes", *c->here);
     return true;
 }
 
@@ -135,7 +135,7 @@ static bool key_misplaced(const complaint *c)
     }
     if (c->from.line == 0 || c->from.column == c->at.column)
         return false;
-    fault_at(c->r->f, c->at, PAWL_FAULT, "syntax", "this belongs to nothing: the %s that begins in line %u has its %s in column %u",
+    fault_at(c->r->f, c->at, PAWL_SEVERITY_FAULT, "syntax", "this belongs to nothing: the %s that begins in line %u has its %s in column %u",
              strstr(c->context, "collection") != NULL ? "list" : "map", (unsigned)c->from.line,
              strstr(c->context, "collection") != NULL ? "`-`" : "keys", (unsigned)c->from.column);
     return true;
@@ -224,9 +224,9 @@ void yaml_complain(doc_reading *r, const void *parser)
     if (braces_bare(&c) || (w != NULL && w->tell != NULL && w->tell(&c)))
         return;
     if (w == NULL)
-        fault_at(r->f, c.at, PAWL_FAULT, "syntax", "not YAML: %s%s%s", c.context, *c.context != '\0' ? ", " : "", c.problem);
+        fault_at(r->f, c.at, PAWL_SEVERITY_FAULT, "syntax", "not YAML: %s%s%s", c.context, *c.context != '\0' ? ", " : "", c.problem);
     else if (w->opened && c.from.line != 0)
-        fault_at(r->f, c.at, PAWL_FAULT, "syntax", "%s (opened in line %u, column %u)", w->text, (unsigned)c.from.line, (unsigned)c.from.column);
+        fault_at(r->f, c.at, PAWL_SEVERITY_FAULT, "syntax", "%s (opened in line %u, column %u)", w->text, (unsigned)c.from.line, (unsigned)c.from.column);
     else
         tell(&c, c.at, w->text);
 }

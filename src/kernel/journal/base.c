@@ -161,7 +161,7 @@ pawl_code pawl_state_new(const pawl_machine *m, const pawl_run_info *info, unsig
         return fail(err, PAWL_INVALID, "a run needs a machine");
     if ((rc = info_check(info, err)) != PAWL_OK)
         return rc;
-    if ((flags & PAWL_NO_JOURNAL) == 0) {
+    if ((flags & PAWL_STATE_NO_JOURNAL) == 0) {
         const base_parts p = { .channels = m->channel_json, .machine = m->name, .machine_hash = m->hash_hex, .version = m->version,
                                .no_progress = m->no_progress, .progress_nodes = 1, .shows_undo = m->shows_undo, .settles = m->settles };
         pawl_alloc mem = mem_or_default(alloc);

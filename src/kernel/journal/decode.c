@@ -581,7 +581,7 @@ static void unwind_of(reader *r, item *it)
 {
     int status = name_index(status_names, 7, next_text(r));
 
-    if (status < PAWL_FAILED)
+    if (status < PAWL_STATUS_FAILED)
         unfit(r, "the status of a run that is over and did not complete is due");
     it->outcome = (uint8_t)(status < 0 ? 0 : status);
     if (scan_left(&r->s))

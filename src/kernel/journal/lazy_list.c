@@ -55,7 +55,7 @@ static pawl_code fold_lines(pawl_state *side, arena *mem, pawl_bytes lines, bool
             if (it->superstep > 0)
                 side->root.superstep = it->superstep;
             if (it->kind == ITEM_REOPEN)
-                status_move(side, PAWL_FAILED);
+                status_move(side, PAWL_STATUS_FAILED);
 
             if (skip && close) {
                 rc = edges_only(side, &e, it, err);

@@ -23,7 +23,7 @@ static pawl_code segment_read(pawl_state *st, frame *f, const char *name, const 
     uint64_t after = pawl_value_uint(pawl_value_get(v, "after")), upto = pawl_value_uint(pawl_value_get(v, "upto"));
     pawl_code rc;
 
-    if (c == NULL || c->d->rule != PAWL_APPEND || count == 0 || after > upto)
+    if (c == NULL || c->d->rule != PAWL_RULE_APPEND || count == 0 || after > upto)
         return fail(err, PAWL_CORRUPT, "a snapshot's segment \"%s\" is none of an append channel", name);
     if ((rc = channel_write(st, c, OP_OVERWRITE, of_val(&(yyjson_val){ .tag = YYJSON_TYPE_ARR, .uni = { .ofs = 16 } }), err)) != PAWL_OK)
         return rc;

@@ -98,7 +98,7 @@ const char *pawl_rule_name(pawl_rule rule) { return name_at(rule_names, 13, (int
 
 bool pawl_status_terminal(pawl_status status)
 {
-    return status <= PAWL_REJECTED && status_is_terminal(status);
+    return status <= PAWL_STATUS_REJECTED && status_is_terminal(status);
 }
 
 static bool is_name_char(char c)

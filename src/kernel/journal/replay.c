@@ -194,7 +194,7 @@ static void source_of(event_source *src, pawl_state *st, const pawl_entry *e)
     if (it != NULL && it->kind == ITEM_RECEIPT) {   /* the end of a sleep is a timer event */
         call *c = call_find(st, it->superstep, it->task, it->visit, it->n, &f, NULL);
 
-        if (c != NULL && c->kind == CALL_SLEEP && it->outcome == PAWL_DONE)
+        if (c != NULL && c->kind == CALL_SLEEP && it->outcome == PAWL_OUTCOME_DONE)
             src->ev.kind = PAWL_EV_TIMER;
     }
     if (!e->record && e->kind != (uint8_t)src->ev.kind && (e->kind == PAWL_EV_SIGNAL || e->kind == PAWL_EV_INPUT || e->kind == PAWL_EV_UPDATE))

@@ -400,9 +400,9 @@ static pawl_status fork_status(const opener *o)
     const pawl_state *st = o->st;
     bool runs = !o->any && (st->root.ntasks > 0 || st->root.superstep > 0);
 
-    if (st->status == PAWL_SUBMITTED)
-        return PAWL_SUBMITTED;
-    return o->people > 0 && o->commands == 0 && !runs ? PAWL_INPUT_REQUIRED : PAWL_WORKING;
+    if (st->status == PAWL_STATUS_SUBMITTED)
+        return PAWL_STATUS_SUBMITTED;
+    return o->people > 0 && o->commands == 0 && !runs ? PAWL_STATUS_INPUT_REQUIRED : PAWL_STATUS_WORKING;
 }
 
 static void machine_code(writer *w)

@@ -52,7 +52,7 @@ uint32_t *channels_sorted(pawl_state *st, const frame *f)
 
 bool channel_by_entries(const channel *c)
 {
-    return c->set && c->d->rule == PAWL_APPEND && c->list != NULL && c->list->segment + c->list->count > 0;
+    return c->set && c->d->rule == PAWL_RULE_APPEND && c->list != NULL && c->list->segment + c->list->count > 0;
 }
 
 void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets, bool own, blob_set *apart, buf *beside)
