@@ -80,12 +80,18 @@ static const chunk_row *row_of(const pawl_item_change *ch)
     return NULL;
 }
 
+/* A message of the model that no answer brought: the text that an interrupt or a shutdown kept. The run emits nothing about it. */
+static bool is_kept_text(const pawl_item_change *ch)
+{
+    return ch->kind == PAWL_ITEM_MESSAGE && (ch->what & PAWL_ITEM_ADDED) != 0 && strcmp(ch->part, "message") == 0 && strcmp(ch->name, "assistant") == 0;
+}
+
 /* Whether a run or a handler has output something. Other changes of items are not chunks. */
 static bool is_said(const pawl_item_change *ch)
 {
     if (ch->live > 0)
         return (ch->what & PAWL_ITEM_GAP) != 0 || (strcmp(ch->part, "started") != 0 && strcmp(ch->part, "again") != 0);
-    return (ch->what & (PAWL_ITEM_GAP | PAWL_ITEM_EMITTED)) != 0;
+    return (ch->what & (PAWL_ITEM_GAP | PAWL_ITEM_EMITTED)) != 0 || is_kept_text(ch);
 }
 
 /* Partial output of a model (text, thinking, a new attempt) and of a tool. */
@@ -129,6 +135,10 @@ static const pawl_value *said_of(arena *mem, const pawl_item_change *ch, const p
     *kind = PAWL_CHUNK_TOOL_PROGRESS;
     if (ch->live > 0)
         return strcmp(ch->part, "tool_progress") == 0 ? v : NULL;
+    if (is_kept_text(ch)) {
+        *kind = PAWL_CHUNK_TEXT_COMPLETE;
+        return value_pack(mem, NULL, "{s:v}", "text", pawl_value_get(pawl_value_at(pawl_value_get(v, "content"), 0), "text"));
+    }
     if ((one = row_of(ch)) == NULL)
         return NULL;
     *kind = one->kind;

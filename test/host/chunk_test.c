@@ -274,6 +274,42 @@ PAWL_TEST(test_G11_a_reader_that_comes_while_children_are_at_work)
     host_end(&g);
 }
 
+/* The text that an interrupt kept is in no emission; a reader that comes later gets it from the message, at its place. */
+PAWL_TEST(test_A4_a_reader_that_comes_after_an_interrupt_gets_the_text_that_was_kept)
+{
+    static listener present, late, from;
+    pawl_handle *a;
+    pawl_err err = {0};
+    size_t kept;
+    stage g;
+
+    host_begin(&g, true, 2);
+    a = spawned(&g, "r", "{\"input\":\"hang\"}");
+    listens(&present, a, NULL);
+    stage_waits(&g, &g.speaking, 1);
+    said(pawl_handle_interrupt(a, &err), &err);
+    (void)until(&present, "r", PAWL_CHUNK_DONE);
+    CHECK_STR(rests(a), "idle");
+    CHECK_INT(rest_of(&present), PAWL_PENDING);
+    listens(&late, a, NULL);
+    (void)until(&late, "r", PAWL_CHUNK_DONE);
+    CHECK_INT(rest_of(&late), PAWL_PENDING);
+    kept = find(&late, "r", PAWL_CHUNK_TEXT_COMPLETE, NULL);
+    CHECK_STR(late.all[kept].json, "{\"text\":\"half an answer\"}");
+    CHECK(kept < find(&late, "r", PAWL_CHUNK_DONE, "interrupt"));
+    in_order(&late, "r");
+    same(&present, 0, &late, "r");
+    listens(&from, a, late.all[kept].cursor);   /* after it: once and no more */
+    (void)until(&from, "r", PAWL_CHUNK_DONE);
+    for (size_t i = 0; i < from.n; i++)
+        CHECK(from.all[i].kind != PAWL_CHUNK_TEXT_COMPLETE);
+    pawl_chunks_close(from.c);
+    pawl_chunks_close(late.c);
+    pawl_chunks_close(present.c);
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
 PAWL_TEST(test_A3_chunks_are_asked_for_as_they_may_be)
 {
     pawl_handle *a;
