@@ -37,7 +37,7 @@ typedef struct pawl_graph pawl_graph;
  * PAWL_TRANSIENT, PAWL_TIMEOUT or PAWL_IO it is tried again, if it has a retry; else the run fails, or is rejected with PAWL_DENIED. */
 typedef pawl_code pawl_node_fn(pawl_step *s, void *arg);
 /* A route: returns the name of a target of its declaration, or NULL for `otherwise`. Pure. It is called when the superstep of the node has closed: pawl_get
- * reads the merged state, pawl_args the arguments of the task. It may pawl_send to targets of pawl_graph_goto, and nothing else. */
+ * reads the merged state, pawl_args the arguments of the task. It may pawl_send to targets of its node, see pawl_graph_goto, and nothing else. */
 typedef const char *pawl_route_fn(pawl_step *s, void *arg);
 /* A condition: whether an edge is taken. Pure; sees what a route sees. */
 typedef bool pawl_when_fn(pawl_step *s, void *arg);
@@ -85,7 +85,8 @@ PAWL_API void pawl_graph_route_of(pawl_graph *g, const char *from, pawl_route_fn
 /* Conditional edges: of all that are declared for `from` the first whose condition holds is taken, in order of declaration. `fn` NULL: always, which is the
  * else. When none holds, the run fails. */
 PAWL_API void pawl_graph_when(pawl_graph *g, const char *from, pawl_when_fn *fn, void *arg, const char *to);
-/* The targets that the function of a node may name in pawl_goto and pawl_send, and its routes in pawl_send. */
+/* Targets that the function of a node may name in pawl_goto and pawl_send, and its routes in pawl_send. Those of its routes are declared by them already;
+ * pawl_graph_check takes a route to lead to one of its targets, and tries what several sends lead to only for targets that are named here. */
 PAWL_API PAWL_SENTINEL void pawl_graph_goto(pawl_graph *g, const char *from, const char *to, ... /* NULL */);
 
 /* The channels that a node writes. Optional, changes no run: with it pawl_graph_check finds two writers of a channel in one superstep. */
@@ -189,7 +190,7 @@ PAWL_API pawl_code pawl_follow(pawl_step *s);                   /* by its edges:
 PAWL_API pawl_code pawl_goto(pawl_step *s, const char *node);   /* to this target and not by its edges; several calls: to all. PAWL_END: nowhere */
 PAWL_API pawl_code pawl_halt(pawl_step *s);                     /* the run completes when this superstep closes */
 /* Sends a task: `node` runs in the next superstep, once for each call, with these arguments (pawl_args; NULL: none). The node leaves as usual: by its edges
- * too, unless it calls pawl_goto(s, PAWL_END). `node` must be a target of pawl_graph_goto. */
+ * too, unless it calls pawl_goto(s, PAWL_END). `node` must be a target of pawl_graph_goto or of a route of this node. */
 PAWL_API void pawl_send(pawl_step *s, const char *node, const pawl_value *args);
 /* Leaves with a question: the writes of the node are merged, and the run continues by its edges or pawl_goto once the question is answered. The answer is
  * written to channel `to` (NULL: nowhere). Returns PAWL_OK, to be returned from the node. PAWL_INVALID: no such channel, or a secret. */

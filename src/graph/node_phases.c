@@ -23,19 +23,35 @@ static const pawl_graph *here(const pawl_step *s)
     return s->v == NULL ? NULL : graph_at(s->m, s->v->frame->where);
 }
 
+/* The name that the node declares: a target of pawl_graph_goto, or of one of its routes. The machine owns it. NULL: neither. */
+static const char *target_named(const gnode *n, const char *to)
+{
+    for (uint32_t i = 0; i < n->ngotos; i++)
+        if (strcmp(n->gotos[i], to) == 0)
+            return n->gotos[i];
+    for (const way *w = n->ways; w != NULL; w = w->next) {
+        for (uint32_t i = 0; i < w->ntargets; i++)
+            if (strcmp(w->targets[i], to) == 0)
+                return w->targets[i];
+        if (w->otherwise != NULL && strcmp(w->otherwise, to) == 0)
+            return w->otherwise;
+    }
+    return NULL;
+}
+
 /* The target's name that the machine owns; NULL: not declared, the visit has the error. */
 static const char *declared(pawl_step *s, const char *to)
 {
     const pawl_graph *g = here(s);
     const gnode *n = g == NULL ? NULL : s->v->task != NULL ? node_of_task(g, s->v->task) : node_find(g, s->v->node);
+    const char *own = n != NULL && to != NULL ? target_named(n, to) : NULL;
 
     if (g == NULL) {
         visit_wrong(s, PAWL_INVALID, "a reducer has no nodes to go to; pawl_flow_complete ends its run");
         return NULL;
     }
-    for (uint32_t i = 0; n != NULL && to != NULL && i < n->ngotos; i++)
-        if (strcmp(n->gotos[i], to) == 0)
-            return n->gotos[i];
+    if (own != NULL)
+        return own;
     if (n != NULL && to != NULL && strcmp(to, PAWL_END) == 0)
         return PAWL_END;
     visit_wrong(s, PAWL_INVALID, "\"%.64s\" is no declared target: say pawl_graph_goto(g, \"%s\", \"%.64s\", NULL)", to != NULL ? to : "", s->v->node,

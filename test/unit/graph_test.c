@@ -375,6 +375,52 @@ PAWL_TEST(test_G3_a_route_may_send)
     world_end(&w);
 }
 
+static pawl_code sends_then_goes(pawl_step *s, void *arg)
+{
+    (void)arg;
+    pawl_send(s, "w", pawl_pack(s, "i", (int64_t)7));
+    return pawl_goto(s, "b");
+}
+
+static const char *to_either(pawl_step *s, void *arg)
+{
+    (void)s, (void)arg;
+    return "w";
+}
+
+/* The targets of a route are declared by it: the route and the node's function may name them without a pawl_graph_goto that repeats them. */
+PAWL_TEST(test_G3_the_targets_of_a_route_are_declared_targets)
+{
+    pawl_graph *g = pawl_graph_new("plan", 1);
+    world w;
+
+    for (const pawl_channel *c = channels; c->name != NULL; c++)
+        pawl_graph_channel_with(g, c);
+    pawl_graph_node(g, "a", script_node, "n=2");
+    pawl_graph_node(g, "w", script_node, "log=1");
+    pawl_graph_edge(g, PAWL_START, "a");
+    pawl_graph_route(g, "a", maps, NULL, NULL, "w", NULL);
+    pawl_graph_edge(g, "w", PAWL_END);
+    begin(&w, g, NULL);
+    world_expect(&w, "1 start working | start {}; close -> a\n2 tick working | a leaves n=2; close -> send w 0 send w 1\n"
+                     "3 tick completed | w:0 leaves log=1; w:1 leaves log=1; close ->\n");
+    world_end(&w);
+
+    g = pawl_graph_new("plan", 1);
+    for (const pawl_channel *c = channels; c->name != NULL; c++)
+        pawl_graph_channel_with(g, c);
+    pawl_graph_node(g, "a", sends_then_goes, NULL);
+    pawl_graph_node(g, "w", script_node, "log=1");
+    pawl_graph_node(g, "b", script_node, "log=2");
+    pawl_graph_edge(g, PAWL_START, "a");
+    pawl_graph_route(g, "a", to_either, NULL, "b", "w", NULL);
+    pawl_graph_edge(g, "w", PAWL_END);
+    pawl_graph_edge(g, "b", PAWL_END);
+    begin(&w, g, NULL);
+    CHECK_STR(world_get(&w, "log"), "[2,1]");
+    world_end(&w);
+}
+
 PAWL_TEST(test_G3_a_conditional_entry_looks_at_the_input)
 {
     const part parts[] = { { "b", "-", "log=\"b\"" }, { "c", "-", "log=\"c\"" }, { 0 } };
