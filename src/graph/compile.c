@@ -247,7 +247,7 @@ static bool compile_nodes(const compiling *c, pawl_graph *g)
 
 static bool has_settling(const pawl_graph *g)
 {
-    bool any = g->settles && g->joins != NULL;
+    bool any = g->settles;
 
     for (size_t i = START_INDEX + 1; i < g->nnodes && !any; i++)
         any = g->nodes[i]->sub != NULL && has_settling(g->nodes[i]->sub);

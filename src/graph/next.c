@@ -409,7 +409,7 @@ bool join_stuck(const pawl_graph *g, const frame *f, const join **which, const c
 
 static pawl_code plan_begin(plan *p, pawl_step *s, const pawl_graph *g, frame *f, pawl_err *err)
 {
-    *p = (plan){ .s = s, .g = g, .f = f, .joins = f->joins, .settles = g->settles && s->st->settles, .err = err };
+    *p = (plan){ .s = s, .g = g, .f = f, .joins = f->joins, .settles = g->joins != NULL && g->settles && s->st->settles, .err = err };
     if (p->settles) {
         size_t n = 0;
 

@@ -37,7 +37,7 @@ struct pawl_machine {
     const char *output;         /* the channel that a parent run gets as result; NULL: all channels */
     const char *interrupt;      /* the signal that also interrupts running handlers; NULL: none */
     bool turns;
-    bool settles;               /* it has a join for which branches that were not taken count as done (G3) */
+    bool settles;               /* for its joins, branches that were not taken count as done (G3); also without a join: an upgrade may bring one */
     bool patterns;              /* answers are checked by `pattern`, which older versions left out (K5): agent files */
     bool shows_undo;            /* an effect has an inverse, and approvals are of both (P10) */
     bool modes;                 /* a graph that goes by the mode of its run, and passes it on to its children */

@@ -346,6 +346,33 @@ PAWL_TEST(test_K5_a_run_that_was_begun_before_joins_settled_ends_as_it_did)
     drive_end(&d);
 }
 
+/* The rule of its beginning holds also for a join that only an upgrade brings. */
+PAWL_TEST(test_G3_a_join_that_an_upgrade_brings_settles)
+{
+    static const filing_text joins[] = { { "agent.yaml", "start: ready\nstate: {names: {default: []}, n: {merge: sum, default: 0}}\nnodes:\n"
+        "  ready: {ask: Go?, next: [list, clock]}\n  list: {each: {of: .names, node: size, as: name}, next: end}\n"
+        "  size: {set: {n: 1}, next: report}\n  clock: {set: {n: 10}, next: report}\n  report: {join: [size, clock], set: {n: 100}, next: end}\n" },
+        { NULL, NULL } };
+    driven d;
+    filing from = { .texts = joins };
+    file_reader reader = filing_reader(&from);
+    pawl_machine *old;
+    pawl_err err = {0};
+
+    drive(&d, "start: ready\nstate: {names: {default: []}, n: {merge: sum, default: 0}}\nnodes:\n  ready: {ask: Go?, next: end}\n", NULL);
+    old = d.w.m;
+    d.a = file_load(&d.b->mem, "agent.yaml", &reader, &d.b->f);
+    d.w.m = file_machine(d.a, "test", &d.b->f, &err);
+    if (d.w.m == NULL)
+        CHECK_FAIL("%s", told(d.b));
+    d.w.no_verify = true;
+    CHECK_INT(world_feed(&d.w, &(pawl_event){ .kind = PAWL_EV_ADOPT }), PAWL_INTERRUPTED);
+    answer(&d, NULL, "true");
+    stands(&d, "completed", "n", "110");
+    pawl_machine_free(old);
+    drive_end(&d);
+}
+
 /* ---- graphs ------------------------------------------------------------------------------------------------- */
 
 static void graphs(driven *d, const char *outer, const char *inner, const char *input)
