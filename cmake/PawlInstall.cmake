@@ -1,5 +1,5 @@
 # The files of `cmake --install`: headers, both libraries, pawl.pc, the CMake package; and, as the component `program`, the program with its
-# manual, completions, examples and docs.
+# manual, completions, units, examples and docs.
 install(TARGETS pawl_static pawl_shared EXPORT pawl
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -58,6 +58,11 @@ if(PAWL_PROGRAM)
     if(PAWL_SAID AND PAWL_SCDOC)
         install(FILES ${PROJECT_BINARY_DIR}/pawl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
     endif()
+    # workers for systemd and cron: one of the system for each person, one of a person for each project
+    set(PAWL_UNITS ${PROJECT_SOURCE_DIR}/packaging)
+    install(FILES ${PAWL_UNITS}/pawl-worker@.service DESTINATION lib/systemd/system COMPONENT program)
+    install(FILES ${PAWL_UNITS}/pawl-worker-user@.service DESTINATION ${PAWL_SHARE}/systemd/user RENAME pawl-worker@.service COMPONENT program)
+    install(FILES ${PAWL_UNITS}/pawl.cron DESTINATION ${PAWL_SHARE}/doc/pawl/examples COMPONENT program)
     # agent files with the files that they name, such as the source of a plug-in; examples in C stay in the source tree
     file(GLOB files CONFIGURE_DEPENDS LIST_DIRECTORIES OFF ${PROJECT_SOURCE_DIR}/examples/*)
     foreach(file IN LISTS files)
