@@ -1,11 +1,11 @@
 /* regexp.c - regular expressions that one pass decides. See regexp.h.
  *
- * Owns nothing; pure, any thread. Called for the matchers of hooks and for `pattern` of schemas. */
+ * Owns nothing; pure, any thread. Called for the matchers of hooks, for `pattern` of schemas, and by `grep` for patterns of several lines. */
 #include "base/regexp.h"
 
 #include <string.h>
 
-enum { RE_DEPTH = 24, RE_REPEAT = 1000 };
+enum { RE_DEPTH = 24, RE_REPEAT = 1000, RE_STOP_EVERY = 8192 };
 enum { RE_CHAR, RE_ANY, RE_SET, RE_SPLIT, RE_JUMP, RE_BEGIN, RE_END, RE_WORD, RE_NOT_WORD, RE_MATCH, RE_REST };
 
 static bool re_wrong(re_program *p, const char *why)
@@ -132,6 +132,11 @@ static bool re_brackets(re_program *p)
     if (p->why != NULL)
         return false;
     p->at++;
+    for (unsigned c = 'a'; p->icase && c <= 'z'; c++)
+        if (((s.bits[c / 8] >> c % 8 | s.bits[(c - 32) / 8] >> (c - 32) % 8) & 1) != 0) {
+            set_add(&s, (unsigned char)c);
+            set_add(&s, (unsigned char)(c - 32));
+        }
     for (size_t i = 0; not && i < sizeof s.bits; i++)
         s.bits[i] = (uint8_t)~s.bits[i];
     return set_emit(p, s);
@@ -208,12 +213,13 @@ static unsigned re_count(const char **at)
     return n;
 }
 
-/* * + ? {n} {n,} {n,m}, and a ? behind it, which changes nothing here. *most RE_REPEAT + 1: without end. */
-static bool re_repeat(re_program *p, unsigned *least, unsigned *most)
+/* * + ? {n} {n,} {n,m}, and a ? behind it, which makes it lazy. *most RE_REPEAT + 1: without end. */
+static bool re_repeat(re_program *p, unsigned *least, unsigned *most, uint8_t *lazy)
 {
     const char *at = p->at;
 
     *least = *most = 1;
+    *lazy = 0;
     if (*at == '*' || *at == '+' || *at == '?') {
         *least = *at == '+';
         *most = *at == '?' ? 1 : RE_REPEAT + 1;
@@ -231,33 +237,34 @@ static bool re_repeat(re_program *p, unsigned *least, unsigned *most)
     } else {
         return true;
     }
-    p->at = at + (*at == '?');
+    *lazy = *at == '?';
+    p->at = at + *lazy;
     if (*p->at == '*' || *p->at == '+' || *p->at == '?' || (p->at[0] == '{' && p->at[1] >= '0' && p->at[1] <= '9'))
         return re_wrong(p, "it repeats what is repeated");
     return true;
 }
 
 /* Put an instruction before those from `at` on, which lead nowhere else. */
-static uint16_t re_insert(re_program *p, size_t at, uint8_t op)
+static uint16_t re_insert(re_program *p, size_t at, uint8_t op, uint8_t c)
 {
-    if (re_emit(p, op, 0) == RE_INSTS)
+    if (re_emit(p, op, c) == RE_INSTS)
         return RE_INSTS;
     memmove(&p->insts[at + 1], &p->insts[at], (p->n - 1 - at) * sizeof *p->insts);
     for (size_t i = at + 1; i < p->n; i++) {
         p->insts[i].x = (uint16_t)(p->insts[i].x + (p->insts[i].x >= at));
         p->insts[i].y = (uint16_t)(p->insts[i].y + (p->insts[i].y >= at));
     }
-    p->insts[at] = (re_inst){ .op = op, .x = (uint16_t)(at + 1), .y = RE_INSTS };
+    p->insts[at] = (re_inst){ .op = op, .c = c, .x = (uint16_t)(at + 1), .y = RE_INSTS };
     return (uint16_t)at;
 }
 
 /* Those that may be there or not, behind those that have to: `split` is of the first, RE_INSTS: none is there yet. */
-static bool re_options(re_program *p, const char *from, uint16_t split, unsigned n)
+static bool re_options(re_program *p, const char *from, uint16_t split, unsigned n, uint8_t lazy)
 {
     uint16_t last = split;
 
     for (; n > 0; n--) {
-        if ((split = re_emit(p, RE_SPLIT, 0)) == RE_INSTS)
+        if ((split = re_emit(p, RE_SPLIT, lazy)) == RE_INSTS)
             return false;
         p->insts[split].y = last;       /* a chain, until the end is known */
         last = split;
@@ -280,11 +287,12 @@ static bool re_piece(re_program *p)
     size_t start = p->n;
     unsigned least, most;
     uint16_t split = RE_INSTS;
+    uint8_t lazy;
 
-    if (!re_atom(p) || !re_repeat(p, &least, &most))
+    if (!re_atom(p) || !re_repeat(p, &least, &most, &lazy))
         return false;
     behind = p->at;
-    if (least == 0 && (split = re_insert(p, start, RE_SPLIT)) == RE_INSTS)
+    if (least == 0 && (split = re_insert(p, start, RE_SPLIT, lazy)) == RE_INSTS)
         return false;
     for (unsigned made = 1; made < least; made++) {
         start = p->n;
@@ -293,7 +301,7 @@ static bool re_piece(re_program *p)
             return false;
     }
     if (most > RE_REPEAT) {
-        if (re_emit(p, split != RE_INSTS ? RE_JUMP : RE_SPLIT, 0) == RE_INSTS)
+        if (re_emit(p, split != RE_INSTS ? RE_JUMP : RE_SPLIT, lazy) == RE_INSTS)
             return false;
         p->insts[p->n - 1].x = split != RE_INSTS ? split : (uint16_t)start;
         p->insts[p->n - 1].y = (uint16_t)p->n;
@@ -301,7 +309,7 @@ static bool re_piece(re_program *p)
     } else {
         most -= least == 0;
     }
-    if (!re_options(p, from, split, most - least))
+    if (!re_options(p, from, split, most - least, lazy))
         return false;
     p->at = behind;
     return true;
@@ -344,7 +352,7 @@ static bool re_whole(re_program *p)
     return re_emit(p, RE_MATCH, 0) != RE_INSTS;
 }
 
-bool re_compile(re_program *p, const char *pattern, bool characters, const char **why)
+bool re_compile_as(re_program *p, const char *pattern, unsigned flags, const char **why)
 {
     bool good;
 
@@ -352,10 +360,17 @@ bool re_compile(re_program *p, const char *pattern, bool characters, const char 
     p->at = pattern;
     p->why = NULL;
     p->depth = 0;
-    p->characters = characters;
+    p->characters = (flags & RE_AS_CHARACTERS) != 0;
+    p->icase = (flags & RE_AS_ICASE) != 0;
+    p->lines = (flags & RE_AS_LINES) != 0;
     good = re_whole(p);
     *why = p->why;
     return good;
+}
+
+bool re_compile(re_program *p, const char *pattern, bool characters, const char **why)
+{
+    return re_compile_as(p, pattern, characters ? RE_AS_CHARACTERS : 0, why);
 }
 
 /* ---- texts ------------------------------------------------------------------------------------------------------------ */
@@ -369,7 +384,18 @@ static bool re_rest(unsigned char c)
     return (c & 0xC0) == 0x80;
 }
 
-/* All that is reached from instruction `from` without reading a byte. True: the match is among it. */
+static bool re_begins(const re_program *p, const re_text *t, const char *at)
+{
+    return at == t->text || (p->lines && at[-1] == '\n');
+}
+
+static bool re_ends(const re_program *p, const re_text *t, const char *at)
+{
+    return at == t->end || (p->lines && (*at == '\n' || (*at == '\r' && (at + 1 == t->end || at[1] == '\n'))));
+}
+
+/* All that is reached from instruction `from` without reading a byte, what is preferred first. True: the match is reached, and what is preferred less is
+ * left out. */
 static bool re_reach(const re_program *p, re_ways *w, uint32_t *seen, uint32_t round, uint16_t from, const re_text *t, const char *at)
 {
     uint16_t stack[RE_INSTS];
@@ -390,14 +416,21 @@ static bool re_reach(const re_program *p, re_ways *w, uint32_t *seen, uint32_t r
             return true;
         if (in->op == RE_CHAR || in->op == RE_ANY || in->op == RE_SET || (in->op == RE_REST && more))
             w->at[w->n++] = i;
-        on = on || (in->op == RE_BEGIN && at == t->text) || (in->op == RE_END && at == t->end) || (in->op == RE_WORD && before != here) ||
+        on = on || (in->op == RE_BEGIN && re_begins(p, t, at)) || (in->op == RE_END && re_ends(p, t, at)) || (in->op == RE_WORD && before != here) ||
              (in->op == RE_NOT_WORD && before == here) || (in->op == RE_REST && !more);
-        if (on && seen[in->x] != round)
+        if (in->op == RE_SPLIT && n + 1 < RE_INSTS) {   /* the last one is taken first */
+            stack[n++] = in->c != 0 ? in->x : in->y;
+            stack[n++] = in->c != 0 ? in->y : in->x;
+        } else if (on) {
             stack[n++] = in->x;
-        if (in->op == RE_SPLIT && seen[in->y] != round && n < RE_INSTS)
-            stack[n++] = in->y;
+        }
     }
     return false;
+}
+
+static unsigned char re_low(unsigned char c)
+{
+    return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
 }
 
 static bool re_steps(const re_program *p, const re_inst *in, unsigned char c)
@@ -405,8 +438,8 @@ static bool re_steps(const re_program *p, const re_inst *in, unsigned char c)
     if (in->op == RE_SET)
         return (p->sets[in->c].bits[c / 8] >> c % 8 & 1) != 0;
     if (in->op == RE_ANY)
-        return c != '\n' && c != '\r' && !(p->characters && re_rest(c));
-    return in->op == RE_REST ? re_rest(c) : in->c == c;
+        return (p->lines || (c != '\n' && c != '\r')) && !(p->characters && re_rest(c));
+    return in->op == RE_REST ? re_rest(c) : p->icase ? re_low(in->c) == re_low(c) : in->c == c;
 }
 
 bool re_found(const re_program *p, const char *text, size_t size)
@@ -432,4 +465,62 @@ bool re_found(const re_program *p, const char *text, size_t size)
         now = next;
         next = swap;
     }
+}
+
+/* ---- where a match is --------------------------------------------------------------------------------------------- */
+
+/* Ways in the order of preference, each with where its match begins. */
+typedef struct re_threads { re_ways w; const char *begin[RE_INSTS]; } re_threads;
+
+static bool re_follow(const re_program *p, re_threads *to, uint32_t *seen, uint32_t round, uint16_t from, const re_text *t, const char *at, const char *begin)
+{
+    const size_t had = to->w.n;
+    const bool matched = re_reach(p, &to->w, seen, round, from, t, at);
+
+    for (size_t i = had; i < to->w.n; i++)
+        to->begin[i] = begin;
+    return matched;
+}
+
+/* All ways read the byte at `at`. True: one of them has matched then, and those that are preferred less are left out. */
+static bool re_read(const re_program *p, const re_threads *now, re_threads *next, uint32_t *seen, uint32_t round, const re_text *t, const char *at,
+                    const char **begin)
+{
+    next->w.n = 0;
+    for (size_t i = 0; i < now->w.n; i++) {
+        const re_inst *in = &p->insts[now->w.at[i]];
+
+        if (re_steps(p, in, (unsigned char)*at) &&
+            re_follow(p, next, seen, round, in->op == RE_REST ? now->w.at[i] : in->x, t, at + 1, now->begin[i])) {
+            *begin = now->begin[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+bool re_find(const re_program *p, const char *text, size_t size, size_t from, re_stop_fn *stop, void *ctx, re_span *out)
+{
+    const re_text t = { text, text + size };
+    re_threads ways[2], *now = &ways[0], *next = &ways[1], *swap;
+    uint32_t seen[RE_INSTS] = { 0 }, round = 1;
+    const char *begin = NULL, *end = NULL;
+
+    now->w.n = 0;
+    for (const char *at = text + from;; at++, round++) {
+        if (begin == NULL && re_follow(p, now, seen, round, 0, &t, at, at))     /* it may begin anywhere, the earlier the better */
+            begin = end = at;
+        if (at == t.end || (begin != NULL && now->w.n == 0))
+            break;
+        if (stop != NULL && round % RE_STOP_EVERY == 0 && stop(ctx))
+            return false;
+        if (re_read(p, now, next, seen, round + 1, &t, at, &begin))
+            end = at + 1;
+        swap = now;
+        now = next;
+        next = swap;
+    }
+    if (begin != NULL)
+        *out = (re_span){ (size_t)(begin - text), (size_t)(end - text) };
+    return begin != NULL;
 }

@@ -348,6 +348,32 @@ PAWL_TEST(test_A5_what_only_decorates_is_told_and_ignored)
     kit_close(&k);
 }
 
+PAWL_TEST(test_A5_grep_of_several_lines)
+{
+    kit k;
+
+    kit_open(&k);
+    put(&k, "a.c", "struct a {\n    int one;\n};\nint x;\nstruct b {\n    int two;\n};\n");
+    put(&k, "b.c", "one\r\ntwo\r\nlast");
+    GIVES(&k, "grep", "{\"pattern\":\"struct \\\\w+ \\\\{\\n *int two\",\"multiline\":true}", "a.c:5:struct b {\na.c:6:    int two;\n");
+    GIVES(&k, "grep", "{\"pattern\":\"struct .*?;\",\"multiline\":true,\"-n\":false}",
+          "a.c:struct a {\na.c:    int one;\na.c:struct b {\na.c:    int two;\n");
+    GIVES(&k, "grep", "{\"pattern\":\"INT X;.STRUCT\",\"multiline\":true,\"-i\":true,\"-A\":1,\"-B\":1}",
+          "a.c-3-};\na.c:4:int x;\na.c:5:struct b {\na.c-6-    int two;\n");
+    GIVES(&k, "grep", "{\"pattern\":\"(?s)\\\\{.*\\\\}\",\"multiline\":true,\"head_limit\":2,\"offset\":1}",
+          "a.c:2:    int one;\na.c:3:};\n[truncated: 2 lines are shown, and there are more]\n");
+    GIVES(&k, "grep", "{\"pattern\":\"struct[^;]*;\",\"multiline\":true,\"output_mode\":\"count\"}", "a.c:2\n");
+    GIVES(&k, "grep", "{\"pattern\":\"one[^a]*t\",\"multiline\":true,\"output_mode\":\"files_with_matches\"}", "a.c\nb.c\n");
+    GIVES(&k, "grep", "{\"pattern\":\"};\\nint\",\"fixed\":true,\"multiline\":true}", "a.c:3:};\na.c:4:int x;\n");
+    GIVES(&k, "grep", "{\"pattern\":\"^one$\\\\s^two$\",\"multiline\":true}", "(no line fits)\n");
+    GIVES(&k, "grep", "{\"pattern\":\"^one$\\\\s+^two$\\\\s+^last$\",\"multiline\":true}", "b.c:1:one\nb.c:2:two\nb.c:3:last\n");
+    GIVES(&k, "grep", "{\"pattern\":\"two.last\",\"multiline\":false}", "(no line fits)\n");
+    REFUSES(&k, "grep", "{\"pattern\":\"[[:alpha:]]\",\"multiline\":true}",
+            "Invalid arguments: pattern: [:name:] is not read with multiline; write \\d, \\w or \\s");
+    REFUSES(&k, "grep", "{\"pattern\":\"(\",\"multiline\":true}", "Invalid arguments: pattern: a ( has no )");
+    kit_close(&k);
+}
+
 PAWL_TEST(test_X2_grep_of_long_lines_and_many)
 {
     char *text = malloc(10 << 20);

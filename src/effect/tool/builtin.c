@@ -30,6 +30,7 @@ static const char glob_schema[] = OBJECT("\"pattern\"",
 
 static const char grep_schema[] = OBJECT("\"pattern\"",
     TEXT("pattern", SOME, "a regular expression (extended, with \\\\d \\\\w \\\\s \\\\b), for one line") ","
+    FLAG("multiline", "it may span lines: . fits their ends, ^ and $ each line") ","
     TEXT("path", SOME, "the file, or the folder, to look in; the workspace") ","
     TEXT("glob", SOME, "only files that this pattern fits, such as *.c") ","
     TEXT("output_mode", ",\"enum\":[\"content\",\"files\",\"count\"]", "lines, files that have one, or how many each has; content") ","

@@ -1,7 +1,9 @@
 /* grep.c - the tool `grep`: searches lines of files by a regular expression or a plain text.
  *
- * Called by call.c. Owns one compiled expression for the call; regex.c refuses expressions that would take the C library too long. */
+ * Called by call.c. Owns one compiled expression for the call; regex.c refuses expressions that would take the C library too long. A pattern of several
+ * lines is matched by base/regexp.c in the whole text of a file; the lines of a match are then shown as any other. */
 #define _GNU_SOURCE             /* memmem */
+#include "base/regexp.h"
 #include "effect/tool/tool.h"
 #include "net/net.h"
 
@@ -52,6 +54,13 @@ typedef struct grep {
     size_t used;
     bool begun;
     char text[SEARCHED_BYTES + 1];
+    /* a pattern of several lines; NULL: it is of one */
+    re_program *multi;
+    buf all;                    /* the text of the current file, and a NUL */
+    size_t at, next;            /* of the current line, and of the one behind it */
+    bool matches;               /* `match` is one that no line is behind yet */
+    re_span match;
+    int64_t too_large;          /* files that were not searched */
 } grep;
 
 /* ---- one line -------------------------------------------------------------------------------------------- */
@@ -87,10 +96,40 @@ static bool make(grep *g, char *why, size_t size)
     return g->made;
 }
 
+static bool late(const grep *g)
+{
+    return job_canceled(g->c->job) || clock_ms() >= g->c->until_ms || clock_ms() >= g->w->until_ms;
+}
+
+static bool late_of(void *ctx)
+{
+    return late(ctx);
+}
+
+static void match_find(grep *g, size_t from)
+{
+    g->matches = from <= g->all.size - 1 && re_find(g->multi, g->all.data, g->all.size - 1, from, late_of, g, &g->match);
+}
+
+static size_t match_past(const grep *g)
+{
+    return g->match.end + (g->match.end == g->match.begin);
+}
+
+/* Whether a match has bytes of the current line, or is empty and in it. */
+static bool multi_fits(grep *g)
+{
+    while (g->matches && g->match.begin < g->at && g->match.end <= g->at)
+        match_find(g, match_past(g));
+    return g->matches && g->match.begin < g->next;
+}
+
 static bool fits(grep *g)
 {
     int rc;
 
+    if (g->multi != NULL)
+        return multi_fits(g);
     if (g->fixed != NULL)
         return fixed_fits(g);
     g->learned += g->used;
@@ -182,9 +221,11 @@ static void feed(grep *g, const char *data, size_t size)
         memcpy(g->text + g->used, data, n < room ? n : room);
         g->used += n < room ? n : room;
         g->begun = true;
+        g->next += n + (end != NULL);
         if (end == NULL)
             return;
         line_end(g);
+        g->at = g->next;
         data += n + 1;
         size -= n + 1;
     }
@@ -207,6 +248,56 @@ static void file_told(grep *g)
     buf_char(out, '\n');
 }
 
+/* The whole text of a file. False: it is no text, or cannot be read, or is too large. */
+static bool load(grep *g, int fd)
+{
+    char chunk[16384];
+    ssize_t n = 1;
+
+    buf_reset(&g->all);
+    while (n != 0 && !g->all.failed && !late(g)) {
+        n = read(fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || (g->all.size == 0 && plain_binary(chunk, (size_t)n)))
+            return false;
+        buf_put(&g->all, chunk, (size_t)n);
+        if (g->all.size > FILE_BYTES_MAX) {
+            g->too_large++;
+            return false;
+        }
+    }
+    buf_char(&g->all, '\0');
+    g->nomem = g->all.failed;
+    return !g->nomem && n == 0;
+}
+
+/* Searches it for a pattern of several lines. A count is that of matches. */
+static void search_whole(grep *g)
+{
+    const size_t size = g->all.size - 1;
+
+    if (g->literal_size > 0 && memmem(g->all.data, size, g->literal, g->literal_size) == NULL)
+        return;
+    match_find(g, 0);
+    if (g->mode == MODE_CONTENT && g->matches) {
+        feed(g, g->all.data, size);
+        return;
+    }
+    for (; g->matches && !over(g); match_find(g, match_past(g)))
+        g->count++;
+}
+
+static void file_begin(grep *g, const char *path)
+{
+    g->path = path;
+    g->line = g->count = g->told = g->left = 0;
+    g->used = g->at = g->next = 0;
+    g->begun = false;
+    for (size_t i = 0; i < CONTEXT_MAX; i++)
+        g->ring[i].line = 0;
+}
+
 /* False: stop. An unreadable file is skipped. */
 static bool search(grep *g, int fd, const char *path)
 {
@@ -214,14 +305,11 @@ static bool search(grep *g, int fd, const char *path)
     bool first = true;
     ssize_t n = 1;
 
-    g->path = path;
-    g->line = g->count = g->told = g->left = 0;
-    g->used = 0;
-    g->begun = false;
-    for (size_t i = 0; i < CONTEXT_MAX; i++)
-        g->ring[i].line = 0;
-    while (n != 0 && !over(g)) {
-        if (job_canceled(g->c->job) || clock_ms() >= g->c->until_ms || clock_ms() >= g->w->until_ms)
+    file_begin(g, path);
+    if (g->multi != NULL && load(g, fd))
+        search_whole(g);
+    while (g->multi == NULL && n != 0 && !over(g)) {
+        if (late(g))
             break;              /* the walk has the reason */
         n = read(fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
@@ -286,6 +374,8 @@ static pawl_code tell(grep *g)
         buf_fmt(out, "[truncated: %lld %s are shown, and there are more]\n", (long long)g->found, g->mode == MODE_CONTENT ? "lines" : "files");
     opened_hidden_put(g->c);
     walk_ignored_put(g->w);
+    if (g->too_large > 0)
+        buf_fmt(out, "[%lld larger than 16 MiB: not searched, since multiline takes a file as a whole]\n", (long long)g->too_large);
     if (g->w->cut != NULL)
         buf_fmt(out, "[not all was looked at: %s; give a narrower path or a glob]\n", g->w->cut);
     return tool_text(g->c, CUT_END, false);
@@ -323,14 +413,92 @@ static pawl_code type_take(grep *g, const char *type, bool *told)
     return tool_error(c, "Invalid arguments: type: \"%.40s\" is none of%s", type, names);
 }
 
+/* (?i), (?s) and (?m) before a pattern: the last two hold anyway. */
+static const char *flags_read(grep *g, const char *text)
+{
+    const size_t n = strncmp(text, "(?", 2) == 0 ? strspn(text + 2, "ims") : 0;
+
+    if (n == 0 || text[2 + n] != ')')
+        return text;
+    g->icase = g->icase || memchr(text + 2, 'i', n) != NULL;
+    return text + n + 3;
+}
+
+/* A pattern of several lines. PAWL_OK with *told: it is wrong. */
+static pawl_code multi_make(grep *g, const char *text, bool fixed, bool *told)
+{
+    tool_call *c = g->c;
+    const char *wrong = NULL, *bracket;
+
+    if ((g->multi = arena_get(&c->mem, sizeof *g->multi)) == NULL)
+        return tool_nomem(c);
+    if (!fixed)
+        text = flags_read(g, text);
+    else
+        for (; *text != '\0'; text++)
+            buf_fmt(&g->expr, strchr("^$.[]|()?*+{}\\", *text) != NULL ? "\\%c" : "%c", *text);
+    buf_char(&g->expr, '\0');
+    if (g->expr.failed)
+        return tool_nomem(c);
+    if (fixed)
+        text = g->expr.data;
+    bracket = fixed ? NULL : strstr(text, "[:");
+    if (*text == '\0')
+        wrong = "it is empty";
+    else if (strlen(text) > REGEX_BYTES_MAX)
+        wrong = "it is too long";
+    else if (bracket != NULL && strstr(bracket, ":]") != NULL)
+        wrong = "[:name:] is not read with multiline; write \\d, \\w or \\s";
+    else if (re_compile_as(g->multi, text, RE_AS_CHARACTERS | RE_AS_LINES | (g->icase ? RE_AS_ICASE : 0), &wrong))
+        return PAWL_OK;
+    *told = true;
+    return tool_error(c, "Invalid arguments: pattern: %s", wrong);
+}
+
+/* A pattern of one line. PAWL_OK with *told: it is wrong. */
+static pawl_code line_make(grep *g, const char *text, bool *told)
+{
+    tool_call *c = g->c;
+    const char *wrong = regex_make(text, &g->expr, &g->icase, &g->size);
+    char why[120];
+
+    buf_char(&g->expr, '\0');
+    if (g->expr.failed)
+        return tool_nomem(c);
+    if (wrong == NULL && make(g, why, sizeof why))
+        return PAWL_OK;
+    *told = true;
+    return tool_error(c, "Invalid arguments: pattern: %s", wrong != NULL ? wrong : why);
+}
+
 /* PAWL_OK with *told: the pattern is wrong. */
+static pawl_code pattern_take(grep *g, const char *text, bool *told)
+{
+    const bool fixed = input_flag(g->c, "fixed");
+    pawl_code rc = PAWL_OK;
+
+    if (input_flag(g->c, "multiline"))
+        rc = multi_make(g, text, fixed, told);
+    else if (!fixed)
+        rc = line_make(g, text, told);
+    if (fixed) {
+        g->fixed = text;
+        g->fixed_size = strlen(text);
+    }
+    if (!g->icase && !fixed)
+        g->literal_size = regex_literal(text, g->literal);
+    else if (!g->icase && g->fixed_size <= REGEX_LITERAL_BYTES)
+        memcpy(g->literal, g->fixed, g->literal_size = g->fixed_size);
+    return rc;
+}
+
+/* PAWL_OK with *told: an argument is wrong. */
 static pawl_code prepare(grep *g, bool *told)
 {
     tool_call *c = g->c;
     const char *text = input_text(c, "pattern"), *glob = input_text(c, "glob"), *output = input_text(c, "output_mode"), *wrong = NULL;
     const char *type = input_text(c, "type");
     pattern *p;
-    char why[120];
 
     *told = true;
     g->mode = output == NULL || strcmp(output, "content") == 0 ? MODE_CONTENT : strcmp(output, "files") == 0 ? MODE_FILES : MODE_COUNT;
@@ -355,23 +523,8 @@ static pawl_code prepare(grep *g, bool *told)
             return tool_error(c, "Invalid arguments: glob: %s", wrong);
         g->glob = p;
     }
-    if (input_flag(c, "fixed")) {
-        g->fixed = text;
-        g->fixed_size = strlen(text);
-    } else {
-        wrong = regex_make(text, &g->expr, &g->icase, &g->size);
-        buf_char(&g->expr, '\0');
-        if (g->expr.failed)
-            return tool_nomem(c);
-        if (wrong != NULL || !make(g, why, sizeof why))
-            return tool_error(c, "Invalid arguments: pattern: %s", wrong != NULL ? wrong : why);
-    }
-    if (!g->icase && !input_flag(c, "fixed"))
-        g->literal_size = regex_literal(text, g->literal);
-    else if (!g->icase && g->fixed_size <= REGEX_LITERAL_BYTES)
-        memcpy(g->literal, g->fixed, g->literal_size = g->fixed_size);
     *told = false;
-    return PAWL_OK;
+    return pattern_take(g, text, told);
 }
 
 static pawl_code search_all(grep *g, const char *path)
@@ -416,6 +569,7 @@ pawl_code tool_grep(tool_call *c)
     if ((g->r = r = roots_open(c, &rc)) == NULL)
         return rc;
     buf_init(&g->expr, &c->r->alloc);
+    buf_init(&g->all, &c->r->alloc);
     if ((rc = prepare(g, &told)) == PAWL_OK && !told) {
         if (place_seek(c, r, path != NULL ? path : ".", MISSING_IS_ERROR, &p, &rc))
             rc = search_all(g, path);
@@ -423,6 +577,7 @@ pawl_code tool_grep(tool_call *c)
     }
     if (g->made)
         regfree(&g->re);
+    buf_free(&g->all);
     buf_free(&g->expr);
     roots_close(r);
     return rc;

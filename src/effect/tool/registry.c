@@ -205,10 +205,11 @@ static bool in_set(const builtin *b, unsigned set, pawl_tool *out)
 {
     *out = b->tool;
     out->usual_args = set > TOOLSET_FIRST;
-    for (size_t i = 0; set == TOOLSET_FIRST && i < builtins_first_count; i++)
-        if (strcmp(builtins_first[i].name, b->tool.name) == 0) {
-            out->schema = builtins_first[i].schema;
-            out->description = builtins_first[i].description;
+    for (size_t i = 0; i < builtins_were_count; i++)
+        if (set <= builtins_were[i].until && strcmp(builtins_were[i].name, b->tool.name) == 0) {
+            out->schema = builtins_were[i].schema;
+            out->description = builtins_were[i].description;
+            break;
         }
     return b->since <= set;
 }

@@ -214,9 +214,9 @@ tool_fn tool_read, tool_list, tool_edit, tool_write, tool_glob, tool_grep, tool_
 typedef struct builtin { pawl_tool tool; tool_fn *own; unsigned since; } builtin;       /* since: the first set that has it */
 extern const builtin builtins[];
 extern const size_t builtins_count;
-/* builtin_first.c: what has changed since TOOLSET_FIRST, as it was. */
-typedef struct builtin_was { const char *name, *schema, *description; } builtin_was;
-extern const builtin_was builtins_first[];
-extern const size_t builtins_first_count;
+/* builtin_were.c: what has changed, as it was up to the set `until`; of one name in the order of sets. */
+typedef struct builtin_was { const char *name; unsigned until; const char *schema, *description; } builtin_was;
+extern const builtin_was builtins_were[];
+extern const size_t builtins_were_count;
 
 #endif
