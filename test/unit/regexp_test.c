@@ -13,7 +13,8 @@ PAWL_TEST(test_a_match_is_the_leftmost_and_the_preferred_one)
         { "a{1,3}", "aaaa", 0, 0, 3 }, { "a{1,3}?", "aaaa", 0, 0, 1 }, { "a??b", "ab", 0, 0, 2 },
         { "(a|b)*?c", "abac", 0, 0, 4 }, { "(a*)*b", "aab", 0, 0, 3 },
         { "bcd|c", "abcx", 0, 2, 3 }, { "a.b", "a\nb", 0, -1, -1 }, { "a.b", "a\nb", RE_AS_LINES, 0, 3 }, { "^b$", "a\nb\nc", 0, -1, -1 },
-        { "^b$", "a\nb\nc", RE_AS_LINES, 2, 3 }, { "^b$", "a\r\nb\r\nc", RE_AS_LINES, 3, 4 }, { "AB", "xab", RE_AS_ICASE, 1, 3 }, { "[^a]", "Ab", RE_AS_ICASE, 1, 2 },
+        { "^b$", "a\nb\nc", RE_AS_LINES, 2, 3 }, { "^b$", "a\r\nb\r\nc", RE_AS_LINES, 3, 4 }, { "AB", "xab", RE_AS_ICASE, 1, 3 },
+        { "[^a]", "Ab", RE_AS_ICASE, 1, 2 },
         { "[X-Z]+", "wxyz", RE_AS_ICASE, 1, 4 }, { ".", "\xc3\xa9", RE_AS_CHARACTERS, 0, 2 }, { "\\bb", "ab b", 0, 3, 4 }, { "c$", "cc", 0, 1, 2 },
     };
 
