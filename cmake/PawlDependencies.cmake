@@ -4,6 +4,11 @@
 # and PAWL_YYJSON_PC to ON when pkg-config knows yyjson.
 set(PAWL_MISSING "")
 
+# For script/release: libraries are taken as archives where there are some. What is opened at run time (libjq, libcurl) is not.
+if(PAWL_ARCHIVES)
+    set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+endif()
+
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -42,6 +47,10 @@ if(NOT TARGET pawl_deps::nettle)
     pkg_check_modules(PAWL_NETTLE QUIET IMPORTED_TARGET GLOBAL hogweed nettle)
     if(PAWL_NETTLE_FOUND)
         pawl_dependency(nettle PkgConfig::PAWL_NETTLE)
+        if(PAWL_ARCHIVES)   # the archive of hogweed does not name what it needs
+            find_library(PAWL_GMP gmp)
+            set_property(TARGET pawl_deps::nettle APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${PAWL_GMP})
+        endif()
     else()
         list(APPEND PAWL_MISSING nettle)
     endif()
