@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CORE_ROUNDS = 20000, TALKS = 20, EARLY = 100, LATE = 2000, NEAR = 40, PARKED_FIRST = 6000, PARKED = 4000 };
+enum { CORE_ROUNDS = 20000, TALKS = 20, EARLY = 100, LATE = 2000, NEAR = 40, PARKED_FIRST = 6000, PARKED = 4000, CHECKPOINT_EACH = 9 };
 
 #define INPUT "\"Why is the sky blue?\""
 #define ANSWER "{\"message\":{\"content\":[{\"text\":\"Short waves are scattered more than long ones.\",\"type\":\"text\"}],\"role\":\"assistant\"}," \
@@ -154,7 +154,9 @@ static pawl_engine *engine_with(const disk *d)
     return NULL;
 }
 
-/* A turn around the 2,000th beside one around the 100th of another conversation, by turns, in one store; their model answers at once. */
+/* A turn around the 2,000th beside one around the 100th of another conversation, by turns, in one store; their model answers at once. The log of
+ * SQLite is copied into the file once in about 20 such pairs, which costs as much as 25 turns. That is done between two pairs here, since else the
+ * figure says on which of the two turns it fell. The pair after it begins by turns with the one and with the other. */
 static bool msgs_growth(reading *out)
 {
     double early = 0, late = 0;
@@ -162,8 +164,12 @@ static bool msgs_growth(reading *out)
     disk d;
     bool good = disk_begin(&d, true) && (e = engine_with(&d)) != NULL && talk_open(e, "long", LATE - NEAR / 2) && talk_open(e, "short", EARLY - NEAR / 2);
 
-    for (int i = 0; i < NEAR && good; i++)
-        good = turns_stored(e, "short", 1, &early) && turns_stored(e, "long", 1, &late);
+    for (int i = 0; i < NEAR && good; i++) {
+        const bool first = i % 2 == 0;
+
+        good = (i % CHECKPOINT_EACH > 0 || disk_sql(d.store, "PRAGMA wal_checkpoint")) &&
+               turns_stored(e, first ? "short" : "long", 1, first ? &early : &late) && turns_stored(e, first ? "long" : "short", 1, first ? &late : &early);
+    }
     pawl_engine_free(e);
     disk_end(&d);
     out->value = late / early;
