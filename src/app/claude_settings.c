@@ -159,10 +159,31 @@ static const char *claude_home(arena *mem)
     return home != NULL && *home == '/' ? settings_in(mem, home, ".claude") : NULL;
 }
 
+static bool is_of_project(const claude_file *f)
+{
+    return f->scope == CLAUDE_LOCAL || f->scope == CLAUDE_PROJECT;
+}
+
+static trust_ask trust_of(const claude_files *of, const claude_file *f, const char *digest)
+{
+    return (trust_ask){ .project = f->project, .kind = TRUST_CLAUDE, .path = f->path, .digest = digest, .hooks = pawl_value_get(f->v, "hooks"),
+                        .cwd = of->folder };
+}
+
 static pawl_code file_add(arena *mem, claude_files *out, claude_file f, pawl_err *err)
 {
-    if (f.path == NULL || (f.v = settings_read(mem, f.path, err)) == NULL)
+    char digest[SCRIPT_DIGEST_BYTES];
+    trust_ask ask;
+
+    if (f.path == NULL || (f.v = settings_read_digest(mem, f.path, digest, err)) == NULL)
         return f.path == NULL ? fail(err, PAWL_NOMEM, "no memory for the settings") : err->code;
+    ask = trust_of(out, &f, digest);
+    if (is_of_project(&f) && trust_look(mem, &ask, &f.trust, err) != PAWL_OK)
+        return err->code;
+    if (is_of_project(&f)) {
+        f.trusted = !f.outer && f.trust.state == TRUST_HOLDS;
+        f.guards = f.outer && f.trust.state == TRUST_HOLDS;     /* else whoever makes a .claude in a folder below would take them away */
+    }
     if (out->count == CLAUDE_FILES_MAX)
         return fail(err, PAWL_LIMIT, "%s: more than %d settings files of Claude Code from this folder upward (CLAUDE_FILES_MAX)", f.path, CLAUDE_FILES_MAX);
     out->all[out->count++] = f;
@@ -182,11 +203,6 @@ static pawl_code folder_add(arena *mem, claude_files *out, const char *at, const
         return fail(err, PAWL_NOMEM, "no memory for the settings");
     if (access(folder, F_OK) != 0)
         return errno == ENOENT || errno == ENOTDIR ? PAWL_OK : fail(err, PAWL_IO, "%s: %s", folder, strerror(errno));
-    f.trusted = settings_trusts(mem, at, TRUST_CLAUDE, err);
-    if ((rc = err->code) != PAWL_OK)
-        return rc;
-    f.guards = outer && f.trusted;      /* else whoever makes a .claude in a folder below would take them away */
-    f.trusted = f.trusted && !outer;
     f.scope = CLAUDE_LOCAL;
     f.path = settings_in(mem, folder, "settings.local.json");
     if ((rc = file_add(mem, out, f, err)) == PAWL_OK && !is_home) {
@@ -251,6 +267,7 @@ pawl_code claude_find(arena *mem, const char *folder, claude_files *out, pawl_er
     pawl_code rc = PAWL_OK;
 
     memset(out, 0, sizeof *out);
+    out->folder = folder;
     if (!person_wants(mem, out, err))
         return err->code;
     if (folder != NULL && *folder == '/')
@@ -418,7 +435,9 @@ static void trust_wanted(const app_caller *caller, const claude_file *f)
     if (mode != NULL && strcmp(mode, "acceptEdits") == 0)
         buf_fmt(&b, "%sdefaultMode", b.size > 0 ? ", " : "");
     buf_char(&b, '\0');
-    if (!b.failed && *b.data != '\0')
+    if (!b.failed && *b.data != '\0' && f->trust.state != TRUST_NONE)
+        trust_told(caller, &f->trust, f->path, f->project, b.data);
+    else if (!b.failed && *b.data != '\0')
         app_note(caller, "%s: what it widens (%s) counts once you trust the folder: pawl policy trust %s", f->path, b.data, f->project);
     buf_free(&b);
 }
@@ -468,6 +487,8 @@ const pawl_value *claude_said(const app_caller *caller, const app_caller *told, 
 
     if (!f->trusted && !f->outer)
         trust_wanted(caller, f);
+    else if (f->outer && pawl_value_size(hooks) > 0)
+        trust_told(caller, &f->trust, f->path, f->project, "hooks");
     for (size_t i = 0; i < 3 && rc == PAWL_OK; i++)
         rc = list_said(&k, pawl_value_get(p, names[i]), names[i], &lists[i]);
     if (rc == PAWL_OK)
@@ -483,8 +504,14 @@ const pawl_value *claude_said(const app_caller *caller, const app_caller *told, 
     out = value_pack(mem, NULL, "{s:{s:v,s:v,s:v,s:v}}", "permissions", "additionalDirectories", folders, "allow", lists[0], "ask", lists[1], "deny", lists[2]);
     if (hooks == NULL || !(f->trusted || (f->guards && !pawl_value_bool(pawl_value_get(f->v, "disableAllHooks")))))
         return out;
-    hooks = hooks_of_claude(mem, hooks, &foreign, err);
-    return hooks != NULL ? value_with(mem, out, "hooks", hooks) : NULL;
+    if ((hooks = hooks_of_claude(mem, hooks, &foreign, err)) == NULL)
+        return NULL;
+    if (is_of_project(f)) {
+        const trust_ask ask = trust_of(of, f, NULL);
+
+        hooks = trust_pinned(mem, hooks, &ask, f->trust.scripts);
+    }
+    return hooks != NULL ? value_with(mem, out, "hooks", hooks) : (fail(err, PAWL_NOMEM, "%s: no memory for its hooks", f->path), NULL);
 }
 
 /* ---- what they decide together ------------------------------------------------------------------------------------- */

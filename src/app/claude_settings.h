@@ -2,7 +2,7 @@
 #ifndef APP_CLAUDE_SETTINGS_H
 #define APP_CLAUDE_SETTINGS_H
 
-#include "app/settings.h"
+#include "app/trust.h"
 
 enum { CLAUDE_FILES_MAX = 64 };     /* of one folder, with those above it */
 
@@ -16,12 +16,14 @@ typedef struct claude_file {
     bool trusted;               /* what widens counts */
     bool outer;                 /* of a folder above the project: only what restricts counts */
     bool guards;                /* .. and the person trusts it: its hooks run, too, for they may deny */
+    trust_said trust;           /* of a project's file, or of one above */
     const pawl_value *v;
 } claude_file;
 
 typedef struct claude_files {
     claude_file all[CLAUDE_FILES_MAX];      /* the one that wins first: managed, local, project, user; then those of folders above */
     size_t count;
+    const char *folder;         /* the working folder */
     const char *project;        /* NULL: no folder from the working folder upward has a .claude with settings */
     const pawl_value *ignored;  /* what the person wants left out though it may restrict; NULL: nothing */
 } claude_files;

@@ -4,7 +4,7 @@
  * decided by the true path of what was opened: outside of the working folder it counts once the person trusts the folder, and a deny rule about reading
  * holds, also for another name of the file. One that does not count is noted. The text may be a stranger's: what it costs grows with its length alone. */
 #define _GNU_SOURCE             /* realpath, O_PATH */
-#include "app/settings.h"
+#include "app/trust.h"
 #include "effect/effect.h"
 #include "effect/hard_links.h"
 #include "effect/reach.h"
@@ -303,8 +303,8 @@ static pawl_code imports_open(session *s, imports *all, pawl_err *err)
     free(real);
     buf_init(&all->out, NULL);
     if (err->code == PAWL_OK)
-        all->trusted = project != NULL ? settings_trusts(&s->mem, project, TRUST_CLAUDE, err)
-                                       : settings_trusts(&s->mem, settings_project(&s->mem, s->folder), TRUST_OWN, err);
+        all->trusted = project != NULL ? trust_named(&s->mem, project, TRUST_CLAUDE, err)
+                                       : trust_named(&s->mem, settings_project(&s->mem, s->folder), TRUST_OWN, err);
     if (err->code == PAWL_OK && s->policy != NULL)
         all->policy = gate_policy(NULL, s->policy, err);
     return err->code;

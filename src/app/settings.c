@@ -99,8 +99,8 @@ static pawl_code rules_gather(gathered *g, size_t which, const pawl_value *list,
     return g->mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory", from) : PAWL_OK;
 }
 
-/* `project`: they are in the manner of Claude Code; NULL: in Pawl's own. */
-static void hooks_gather(gathered *g, const pawl_value *hooks, const char *from, const char *project)
+/* `project`: they are in the manner of Claude Code; NULL: in Pawl's own. `pinned`: they have the digests of their scripts. */
+static void hooks_gather(gathered *g, const pawl_value *hooks, const char *from, const char *project, bool pinned)
 {
     const pawl_value *one = value_pack(g->mem, NULL, "{s:s,s:v}", "from", from, "hooks", hooks);
 
@@ -108,8 +108,26 @@ static void hooks_gather(gathered *g, const pawl_value *hooks, const char *from,
         return;
     if (project != NULL)
         one = value_with(g->mem, one, "project", value_string(g->mem, project, strlen(project)));
+    if (pinned)
+        one = value_with(g->mem, one, "pinned", value_bool(g->mem, true));
     g->hooks = value_push(g->mem, g->hooks, one);
     g->any = true;
+}
+
+/* The hooks of a project whose files have changed stay with a run that has them: they run nothing but what was trusted, else they deny (P9). */
+static void hooks_hold(gathered *g, const pawl_value *was, const char *from)
+{
+    pawl_iter it = pawl_iter_of(pawl_value_get(was, "hooks"));
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *path = pawl_value_string(pawl_value_get(one, "from"));
+
+        if (!pawl_value_bool(pawl_value_get(one, "pinned")) || path == NULL || strcmp(path, from) != 0)
+            continue;
+        g->hooks = value_push(g->mem, g->hooks, one);
+        g->any = true;
+    }
 }
 
 static void directories_gather(gathered *g, const pawl_value *list, const char *base)
@@ -125,7 +143,9 @@ static void directories_gather(gathered *g, const pawl_value *list, const char *
     }
 }
 
-static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *from, const char *base, bool trusted, pawl_err *err)
+/* `ask`: of a project's file, with `scripts`, the digests that its hooks are pinned to; NULL: of the person, or of one who only looks. */
+static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *from, const char *base, bool trusted, const trust_ask *ask,
+                                 const pawl_value *scripts, pawl_err *err)
 {
     static const char *const whole[] = { "$schema", "permissions", "hooks", "sandbox", "anchor", "claude", "notify", NULL };
     static const char *const known[] = { "allow", "ask", "deny", "additionalDirectories", "defaultMode", NULL };
@@ -146,7 +166,7 @@ static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *f
         return rc;
     directories_gather(g, pawl_value_get(p, "additionalDirectories"), base);
     if (pawl_value_get(v, "hooks") != NULL && (rc = hooks_read(g->mem, pawl_value_get(v, "hooks"), from, &checked, err)) == PAWL_OK)
-        hooks_gather(g, pawl_value_get(v, "hooks"), from, NULL);
+        hooks_gather(g, ask != NULL ? trust_pinned(g->mem, pawl_value_get(v, "hooks"), ask, scripts) : pawl_value_get(v, "hooks"), from, NULL, ask != NULL);
     return rc;
 }
 
@@ -160,10 +180,27 @@ static pawl_code file_gather(gathered *g, const agent_file *file, const char *fo
     for (size_t i = 0; i < 3 && rc == PAWL_OK; i++)
         rc = rules_gather(g, i, pawl_value_get(p, behaviors[i]), file->path, folder, err);
     directories_gather(g, pawl_value_get(p, "directories"), folder);
-    hooks_gather(g, file->hooks, file->path, NULL);
+    hooks_gather(g, file->hooks, file->path, NULL, false);
     g->expires_ms = pawl_value_int(pawl_value_get(p, "expires_ms"));
     g->any = g->any || p != NULL;
     return rc;
+}
+
+/* The working folder, and the "@policy" of the run so far; NULL: it begins. */
+typedef struct settings_place { const char *folder; const pawl_value *was; } settings_place;
+
+/* Pawl's own settings of a project, and whether they are trusted. NULL with err->code PAWL_OK: there are none. */
+static const pawl_value *own_read(arena *mem, const char *project, const char *folder, trust_ask *ask, trust_said *said, pawl_err *err)
+{
+    char *digest = arena_get(mem, SCRIPT_DIGEST_BYTES);
+    const char *path = settings_of_project(mem, project);
+    const pawl_value *v = digest != NULL ? settings_read_digest(mem, path, digest, err) : NULL;
+
+    *said = (trust_said){ .state = TRUST_NONE };
+    *ask = (trust_ask){ .project = project, .kind = TRUST_OWN, .path = path, .digest = digest, .hooks = pawl_value_get(v, "hooks"), .cwd = folder };
+    if (digest == NULL)
+        fail(err, PAWL_NOMEM, "no memory for the settings");
+    return v != NULL && trust_look(mem, ask, said, err) == PAWL_OK ? v : NULL;
 }
 
 /* Whether an untrusted project has allow rules or hooks. */
@@ -173,35 +210,39 @@ static bool wants_more(const pawl_value *v)
 }
 
 /* `outer`: the settings of a folder above the project, of which only what denies and asks applies. */
-static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const char *project, bool outer, pawl_err *err)
+static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const char *project, bool outer, const settings_place *at, pawl_err *err)
 {
     static const char *const own[] = { "anchor", "sandbox", "claude", "notify" };
     const char *path = settings_of_project(g->mem, project), *person = settings_of_person(g->mem);
+    trust_said said;
     const pawl_value *v;
-    bool trusted;
+    trust_ask ask;
 
-    if (path == NULL || (person != NULL && strcmp(path, person) == 0) || (v = settings_read(g->mem, path, err)) == NULL)
+    if (path == NULL || (person != NULL && strcmp(path, person) == 0))
+        return PAWL_OK;
+    if ((v = own_read(g->mem, project, at->folder, &ask, &said, err)) == NULL)
         return err->code;
     if (outer)
-        return settings_gather(g, v, path, project, false, err);
-    trusted = settings_trusts(g->mem, project, TRUST_OWN, err);
-    if (err->code != PAWL_OK)
-        return err->code;
-    if (!trusted && wants_more(v))
+        return settings_gather(g, v, path, project, false, NULL, NULL, err);
+    if (said.state != TRUST_HOLDS && said.state != TRUST_NONE && wants_more(v))
+        trust_told(caller, &said, path, project, "allow rules, hooks");
+    if (said.state == TRUST_CHANGED)
+        hooks_hold(g, at->was, path);
+    if (said.state == TRUST_NONE && wants_more(v))
         app_note(caller, "%s: its allow rules and hooks count once you trust the folder: pawl policy trust %s", path, project);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (pawl_value_get(v, own[i]) != NULL)
             app_note(caller, "%s: its \"%s\" does not count: only that of your own settings does", path, own[i]);
-    return settings_gather(g, v, path, project, trusted, err);
+    return settings_gather(g, v, path, project, said.state == TRUST_HOLDS, &ask, said.scripts, err);
 }
 
-static pawl_code project_gather(gathered *g, const app_caller *caller, const char *folder, pawl_err *err)
+static pawl_code project_gather(gathered *g, const app_caller *caller, const settings_place *at, pawl_err *err)
 {
-    const char *project = settings_project(g->mem, folder);
-    pawl_code rc = settings_at_gather(g, caller, project, false, err);
+    const char *project = settings_project(g->mem, at->folder);
+    pawl_code rc = settings_at_gather(g, caller, project, false, at, err);
 
     while (rc == PAWL_OK && (project = project_above(g->mem, project)) != NULL)
-        rc = settings_at_gather(g, caller, project, true, err);
+        rc = settings_at_gather(g, caller, project, true, at, err);
     return rc;
 }
 
@@ -218,16 +259,17 @@ static bool reads_claude(const agent_file *file)
     return file == NULL || has_agents(file);
 }
 
-/* `told`: NULL, what is left out was told when the run began. */
-static pawl_code claude_gather(gathered *g, const app_caller *caller, const app_caller *told, const char *folder, pawl_err *err)
+/* What is left out is told when the run begins. */
+static pawl_code claude_gather(gathered *g, const app_caller *caller, const settings_place *at, pawl_err *err)
 {
+    const app_caller *told = at->was == NULL ? caller : NULL;
     claude_files *files = arena_zero(g->mem, sizeof *files);
     claude_word word;
     pawl_code rc;
 
     if (files == NULL)
         return fail(err, PAWL_NOMEM, "no memory for the settings");
-    if ((rc = claude_find(g->mem, folder, files, err)) != PAWL_OK || (rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
+    if ((rc = claude_find(g->mem, at->folder, files, err)) != PAWL_OK || (rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
         return rc;
     for (size_t i = 0; i < files->count && rc == PAWL_OK; i++) {
         const claude_file *f = &files->all[i];
@@ -241,7 +283,9 @@ static pawl_code claude_gather(gathered *g, const app_caller *caller, const app_
         while ((one = pawl_iter_next(&it, NULL)) != NULL)
             g->directories = value_push(g->mem, g->directories, one);
         if (!word.no_hooks || f->scope == CLAUDE_MANAGED)
-            hooks_gather(g, pawl_value_get(v, "hooks"), f->path, f->project);
+            hooks_gather(g, pawl_value_get(v, "hooks"), f->path, f->project, f->trust.state == TRUST_HOLDS);
+        if (!word.no_hooks && f->trust.state == TRUST_CHANGED)
+            hooks_hold(g, at->was, f->path);
     }
     g->unasked = word.unasked;
     g->no_bypass = word.no_bypass != NULL;
@@ -272,6 +316,29 @@ pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder
         return rc;
     return word.no_bypass == NULL ? PAWL_OK
                : fail(err, PAWL_DENIED, "%s takes bypassPermissions away (permissions.disableBypassPermissionsMode): give another --mode", word.no_bypass);
+}
+
+const pawl_value *settings_changed(arena *mem, const char *folder, pawl_err *err)
+{
+    const char *projects[2] = { settings_project(mem, folder), settings_project_claude(mem, folder, err) };
+    const pawl_value *out = value_pack(mem, NULL, "[]"), *all, *one;
+    pawl_iter it;
+
+    for (size_t i = 0; i < 2 && err->code == PAWL_OK; i++) {
+        const bool again = i == 1 && projects[0] != NULL && projects[1] != NULL && strcmp(projects[0], projects[1]) == 0;
+
+        if (projects[i] == NULL || again || (!trust_named(mem, projects[i], TRUST_OWN, err) && !trust_named(mem, projects[i], TRUST_CLAUDE, err)))
+            continue;
+        all = trust_list(mem, projects[i], err);
+        for (it = pawl_iter_of(all); (one = pawl_iter_next(&it, NULL)) != NULL;) {
+            const char *was = pawl_value_string(pawl_value_get(one, "was"));
+
+            if (strcmp(was, "trusted") != 0)
+                out = value_push(mem, out, value_pack(mem, NULL, "{s:s,s:s,s:v,s:s}", "command", hook_words(mem, "pawl policy trust %s", projects[i]),
+                                                      "folder", projects[i], "path", pawl_value_get(one, "path"), "was", was));
+        }
+    }
+    return err->code == PAWL_OK ? out : NULL;
 }
 
 /* `own`: of the agent's file. */
@@ -410,17 +477,18 @@ const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, co
 {
     const pawl_value *none = value_pack(mem, NULL, "[]"), *v = NULL, *person;
     gathered g = { .mem = mem, .lists = { none, none, none }, .directories = none, .hooks = none };
+    const settings_place at = { folder, was };
     const char *path = settings_of_person(mem), *base = settings_folder(mem);
     pawl_code rc = file_gather(&g, file, folder, err);
 
     if (rc == PAWL_OK && (person = settings_read(mem, path, err)) != NULL)
-        rc = settings_gather(&g, person, path, base, true, err);
+        rc = settings_gather(&g, person, path, base, true, NULL, NULL, err);
     else
         rc = err->code;
     if (rc == PAWL_OK)
-        rc = project_gather(&g, caller, folder, err);
+        rc = project_gather(&g, caller, &at, err);
     if (rc == PAWL_OK && reads_claude(file))
-        rc = claude_gather(&g, caller, was == NULL ? caller : NULL, folder, err);
+        rc = claude_gather(&g, caller, &at, err);
     if (rc == PAWL_OK)
         rc = signers_gather(&g, file, was, err);
     if (rc != PAWL_OK || (!g.any && !has_agents(file)))     /* tools depend on the workspace's folders, even without rules */
@@ -442,7 +510,7 @@ const pawl_value *settings_of_file(arena *mem, const char *path, const char *fol
 
     if (v == NULL && err->code == PAWL_OK)
         fail(err, PAWL_GONE, "%s: there is no such file", path);
-    if (v == NULL || settings_gather(&g, v, path, folder, true, err) != PAWL_OK)
+    if (v == NULL || settings_gather(&g, v, path, folder, true, NULL, NULL, err) != PAWL_OK)
         return NULL;
     if ((made = policy_made(&g, folder)) == NULL)
         fail(err, PAWL_NOMEM, "%s: no memory", path);
@@ -471,7 +539,7 @@ const pawl_value *settings_of_value(const app_caller *caller, arena *mem, const 
         rc = rules_gather(&g, i, pawl_value_get(p, behaviors[i]), from, folder, err);
     if (pawl_value_get(p, "additionalDirectories") != NULL)
         g.directories = pawl_value_get(p, "additionalDirectories");
-    hooks_gather(&g, pawl_value_get(said, "hooks"), from, folder);
+    hooks_gather(&g, pawl_value_get(said, "hooks"), from, folder, false);
     *mode = word.mode;
     g.unasked = word.unasked;
     g.no_bypass = word.no_bypass != NULL;
@@ -485,10 +553,12 @@ const pawl_value *settings_of_value(const app_caller *caller, arena *mem, const 
 pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_mode own, pawl_err *err)
 {
     const char *project = settings_project(mem, folder), *paths[2] = { settings_of_project(mem, project), settings_of_person(mem) };
+    trust_said said;
+    trust_ask ask;
 
     for (size_t i = 0; i < 2; i++) {
-        const bool trusted = i > 0 || settings_trusts(mem, project, TRUST_OWN, err);
-        const pawl_value *v = err->code == PAWL_OK ? settings_read(mem, paths[i], err) : NULL;
+        const pawl_value *v = i > 0 ? settings_read(mem, paths[i], err) : own_read(mem, project, folder, &ask, &said, err);
+        const bool trusted = i > 0 || said.state == TRUST_HOLDS;
         const char *word = pawl_value_string(pawl_value_get(pawl_value_get(v, "permissions"), "defaultMode"));
 
         if (err->code != PAWL_OK)
@@ -508,8 +578,12 @@ pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *
 pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err)
 {
     const char *path = settings_of_project(mem, project);
-    const pawl_value *v = settings_read(mem, path, err), *p, *list, *one;
+    const pawl_value *v, *p, *list, *one;
+    trust_said said;
+    trust_ask ask;
+    pawl_code rc;
 
+    v = own_read(mem, project, project, &ask, &said, err);
     if (path == NULL || err->code != PAWL_OK)
         return err->code != PAWL_OK ? err->code : fail(err, PAWL_NOMEM, "%s: its path is too long", project);
     if (v == NULL)
@@ -517,5 +591,6 @@ pawl_code settings_allow(arena *mem, const char *project, const char *rule, int6
     p = pawl_value_get(v, "permissions") != NULL ? pawl_value_get(v, "permissions") : value_pack(mem, NULL, "{}");
     list = pawl_value_get(p, "allow") != NULL ? pawl_value_get(p, "allow") : value_pack(mem, NULL, "[]");
     one = until_ms == 0 ? value_string(mem, rule, strlen(rule)) : value_pack(mem, NULL, "{s:s,s:s,s:i}", "by", by, "rule", rule, "until_ms", until_ms);
-    return settings_write(mem, path, value_with(mem, v, "permissions", value_with(mem, p, "allow", value_push(mem, list, one))), err);
+    rc = settings_write(mem, path, value_with(mem, v, "permissions", value_with(mem, p, "allow", value_push(mem, list, one))), err);
+    return rc == PAWL_OK && said.state == TRUST_HOLDS ? trust_again(mem, project, path, err) : rc;
 }

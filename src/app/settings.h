@@ -32,19 +32,17 @@ const char *settings_project(arena *mem, const char *folder);
 const char *settings_project_claude(arena *mem, const char *folder, pawl_err *err);
 const char *settings_of_person(arena *mem);                     /* path of the file; NULL: no HOME */
 const char *settings_of_project(arena *mem, const char *project);
-/* Which settings of a project are trusted: its own of Pawl, those of Claude Code. */
-typedef enum settings_kind { TRUST_OWN, TRUST_CLAUDE } settings_kind;
-bool settings_trusts(arena *mem, const char *project, settings_kind kind, pawl_err *err);
-bool settings_there(arena *mem, const char *project);           /* it has settings of one of the kinds */
-/* Of the kinds that are there. */
-pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err *err);
-/* One more allow rule of the project, until then (0: for ever). */
+/* What changed in the projects of this folder that were trusted: [{"command","folder","path","was"}]. NULL: see err. */
+const pawl_value *settings_changed(arena *mem, const char *folder, pawl_err *err);
+/* One more allow rule of the project, until then (0: for ever); what was trusted stays so. */
 pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err);
 
 /* All or nothing: a new file is renamed over the old one; folders that are missing are made. */
 pawl_code settings_write(arena *mem, const char *path, const pawl_value *v, pawl_err *err);
 /* The whole of one settings file; NULL with err->code PAWL_OK: there is no such file. `path` may be NULL. */
 const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err);
+/* The same with the digest of what was read, SCRIPT_DIGEST_BYTES of effect/script_digest.h. */
+const pawl_value *settings_read_digest(arena *mem, const char *path, char *digest, pawl_err *err);
 
 /* A member of the object that is none of these, up to a NULL: it may restrict, so it is refused by name and not left out (P14). NULL: all are. */
 const char *settings_unknown(const pawl_value *object, const char *const *known);

@@ -1,9 +1,10 @@
-/* settings_file.c - reads and writes the small JSON files of the settings folder: where they lie, and which projects are trusted.
+/* settings_file.c - reads and writes the small JSON files of the settings folder, and says where they lie.
  *
- * Called by settings.c, claude_settings.c and signers.c, on the thread of a verb. */
-#define _XOPEN_SOURCE 700       /* fileno, fsync, realpath */
+ * Called by settings.c, claude_settings.c, trust.c and signers.c, on the thread of a verb. */
+#define _XOPEN_SOURCE 700       /* fileno, fsync */
 #include "app/settings.h"
 #include "effect/reach.h"
+#include "effect/script_digest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err)
+const pawl_value *settings_read_digest(arena *mem, const char *path, char *digest, pawl_err *err)
 {
     const pawl_value *v = NULL;
     struct stat st;
-    pawl_bytes text;
+    pawl_bytes text = {0};
 
     if (path == NULL || (stat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR)))
         return NULL;
@@ -30,7 +31,16 @@ const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err)
         fail(err, PAWL_INVALID, "%s: settings are an object, such as {\"permissions\": {\"deny\": [\"Bash(git push:*)\"]}}", path);
         v = NULL;
     }
+    if (v != NULL)
+        text_digest(text.data, text.size, digest);
     return v;
+}
+
+const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err)
+{
+    char digest[SCRIPT_DIGEST_BYTES];
+
+    return settings_read_digest(mem, path, digest, err);
 }
 
 pawl_code settings_write(arena *mem, const char *path, const pawl_value *v, pawl_err *err)
@@ -106,98 +116,7 @@ const char *settings_path(arena *mem, const char *path)
     return out;
 }
 
-/* ---- trust --------------------------------------------------------------------------------------------------- */
-
-static const char *trust_path(arena *mem)
-{
-    const char *folder = settings_folder(mem);
-
-    return folder == NULL ? NULL : settings_in(mem, folder, "trusted.json");
-}
-
-static bool names(const pawl_value *folders, const char *project)
-{
-    pawl_iter it = pawl_iter_of(folders);
-    const pawl_value *one;
-
-    while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_string(one) != NULL && strcmp(pawl_value_string(one), project) == 0)
-            return true;
-    return false;
-}
-
-/* Links are resolved: a link to a trusted folder is that folder, and nothing more. */
-static const char *real_folder(arena *mem, const char *project)
-{
-    char *real = realpath(project, NULL);
-    const char *out = real == NULL ? project : arena_text(mem, real);
-
-    free(real);
-    return out;
-}
-
-static const char *const trust_lists[] = { [TRUST_OWN] = "folders", [TRUST_CLAUDE] = "claude" };
-
-bool settings_trusts(arena *mem, const char *project, settings_kind kind, pawl_err *err)
-{
-    const pawl_value *v = settings_read(mem, trust_path(mem), err);
-
-    return v != NULL && names(pawl_value_get(v, trust_lists[kind]), real_folder(mem, project));
-}
-
-/* Whether the project has settings of that kind. */
-static bool has_kind(arena *mem, const char *project, settings_kind kind)
-{
-    static const char *const files[] = { ".pawl/settings.json", ".claude/settings.json", ".claude/settings.local.json" };
-    const size_t from = kind == TRUST_OWN ? 0 : 1, to = kind == TRUST_OWN ? 1 : 3;
-
-    for (size_t i = from; i < to; i++) {
-        const char *path = settings_in(mem, project, files[i]);
-
-        if (path != NULL && access(path, F_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-bool settings_there(arena *mem, const char *project)
-{
-    return has_kind(mem, project, TRUST_OWN) || has_kind(mem, project, TRUST_CLAUDE);
-}
-
-/* The list with the folder, or without it. */
-static const pawl_value *list_settled(arena *mem, const pawl_value *list, const char *real, bool with)
-{
-    const pawl_value *kept = value_pack(mem, NULL, "[]"), *one;
-    pawl_iter it = pawl_iter_of(list);
-
-    while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_string(one) != NULL && strcmp(pawl_value_string(one), real) != 0)
-            kept = value_push(mem, kept, one);
-    return with ? value_push(mem, kept, value_string(mem, real, strlen(real))) : kept;
-}
-
-/* Settings of a kind that is not there are not trusted: a command of an agent might make them later. */
-pawl_code settings_trust(arena *mem, const char *project, bool trusted, pawl_err *err)
-{
-    const char *path = trust_path(mem), *real = real_folder(mem, project);
-    const pawl_value *v;
-
-    if (path == NULL)
-        return fail(err, PAWL_INVALID, "there is no HOME, and nowhere to keep which folders are trusted");
-    v = settings_read(mem, path, err);
-    if (v == NULL && err->code != PAWL_OK)
-        return err->code;
-    v = v != NULL ? v : value_pack(mem, NULL, "{}");
-    for (int kind = TRUST_OWN; kind <= TRUST_CLAUDE; kind++) {
-        const pawl_value *list = pawl_value_get(v, trust_lists[kind]);
-        const bool with = trusted && has_kind(mem, project, (settings_kind)kind);
-
-        if (with || list != NULL)
-            v = value_with(mem, v, trust_lists[kind], list_settled(mem, list, real, with));
-    }
-    return settings_write(mem, path, v, err);
-}
+/* ---- members --------------------------------------------------------------------------------------------------- */
 
 const char *settings_unknown(const pawl_value *object, const char *const *known)
 {

@@ -6,6 +6,7 @@
 #include "effect/effect.h"
 #include "effect/resolve_links.h"
 #include "effect/sandbox.h"
+#include "effect/script_digest.h"
 #include "net/net.h"
 #include "pawl/policy.h"
 
@@ -59,6 +60,21 @@ pawl_code hook_unheard_reply(const pawl_job *job, pawl_reply *reply, const char 
     return rc;
 }
 
+/* A script that is not what the person trusted is not run, and its hook is not heard. */
+static pawl_code hook_changed(const pawl_job *job, pawl_reply *reply, const char *script, const char *cwd)
+{
+    pawl_code rc;
+    buf why;
+
+    buf_init(&why, NULL);
+    buf_fmt(&why, "%.1000s is not what was trusted when the run began or went on, so the hook does not run: look at it, then pawl policy trust %.1000s",
+            script, cwd != NULL ? cwd : "");
+    buf_char(&why, '\0');
+    rc = why.failed ? pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory") : hook_unheard_reply(job, reply, why.data);
+    buf_free(&why);
+    return rc;
+}
+
 /* Runs one hook: a command with the input on its stdin, or a request with the input as its body. In plan mode the command runs in the read-only sandbox:
  * if either the mode of the call or the current mode is plan. */
 pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
@@ -66,7 +82,7 @@ pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     const pawl_value *h = pawl_value_get(job->args, "hook"), *input = pawl_value_get(job->args, "input"), *run = pawl_value_get(h, "run");
     const pawl_value *limit = pawl_value_get(h, "timeout_ms"), *cwd = pawl_value_get(input, "cwd"), *headers = pawl_value_get(h, "headers");
     const pawl_value *project = pawl_value_get(h, "project"), *env;
-    const char *const *names;
+    const char *const *names, *changed;
     const bool plan = pawl_mode_named(job->mode) == PAWL_MODE_PLAN || pawl_mode_named(pawl_value_string(pawl_value_get(input,
         "permission_mode"))) == PAWL_MODE_PLAN;
     const effect_codes as = { .transient = PAWL_EFFECT };      /* a hook is run once, without retry */
@@ -77,6 +93,8 @@ pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     (void)arg;
     if (pawl_value_get(h, "callback") != NULL)
         return hook_unheard_reply(job, reply, "its client is not connected");
+    if ((changed = script_changed(pawl_value_get(h, "scripts"))) != NULL)
+        return hook_changed(job, reply, changed, pawl_value_string(project != NULL ? project : cwd));
     arena_init(&mem, NULL, 4096);
     names = names_of(&mem, pawl_value_get(h, "env"));
     env = names != NULL ? env_keyless(&mem, names) : NULL;

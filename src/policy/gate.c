@@ -239,6 +239,7 @@ static const pawl_value *order_of(arena *mem, const hook_entry *h)
         return h->headers != NULL ? value_with(mem, v, "headers", h->headers) : v;
     }
     v = h->env != NULL ? value_with(mem, v, "env", h->env) : v;
+    v = h->scripts != NULL ? value_with(mem, v, "scripts", h->scripts) : v;
     return value_with(mem, v, "run", h->command != NULL ? value_pack(mem, NULL, "[s,s,s]", "sh", "-c", h->command) : h->run);
 }
 

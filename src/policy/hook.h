@@ -115,6 +115,7 @@ typedef struct hook_entry {
     uint32_t timeout_s;
     const char *project;            /* it is in the manner of Claude Code: the folder for CLAUDE_PROJECT_DIR; NULL: in Pawl's own */
     bool async;                     /* its answer decides nothing */
+    const pawl_value *scripts;      /* of a trusted project: the digests of the files that it may run; NULL: any */
 } hook_entry;
 typedef struct hook_list {
     hook_entry *items;              /* in the order in which they are asked */
@@ -124,7 +125,7 @@ typedef struct hook_list {
 /* Adds the hooks of {"PreToolUse":[{"matcher":"Bash|Edit","hooks":[{"type":"command","command":"check"}]}]} to `out`, which begins as {0}.
  * A hook that cannot be read is an error that names it; then none is added. PAWL_INVALID, PAWL_LIMIT, PAWL_NOMEM. */
 PAWL_MUST_USE pawl_code hooks_read(arena *mem, const pawl_value *hooks, const char *from, hook_list *out, pawl_err *err);
-/* The same for hooks in the manner of Claude Code, as hooks_of_claude wrote them; `project` NULL: in Pawl's own. */
+/* The same for those of "@policy", which may have `scripts`: in the manner of Claude Code, as hooks_of_claude wrote them; `project` NULL: in Pawl's own. */
 PAWL_MUST_USE pawl_code hooks_read_in(arena *mem, const pawl_value *hooks, const char *from, const char *project, hook_list *out, pawl_err *err);
 bool hook_event_elsewhere(const char *name);        /* Claude Code has it, and this has not */
 /* For a node of this name (NULL: not a node), or a tool of this name (NULL: none is called). `if` is not evaluated. */
@@ -142,6 +143,12 @@ typedef struct hook_foreign {
 } hook_foreign;
 /* The hooks for hooks_read_in. What only adds and is not here is told and left out; what may deny is refused by its name. NULL: see err. */
 const pawl_value *hooks_of_claude(arena *mem, const pawl_value *hooks, const hook_foreign *f, pawl_err *err);
+
+/* ---- hook_scripts.c: what a hook runs ----------------------------------------------------------------------------- */
+
+/* The absolute paths, each once, of the files of `project` that the command of this hook runs as far as its text says: where a program stands, or behind
+ * an interpreter. Relative ones are of `cwd`. NULL: no memory. */
+const pawl_value *hook_scripts(arena *mem, const pawl_value *hook, const char *project, const char *cwd);
 
 /* ---- hook_match.c: matchers ------------------------------------------------------------------------------------ */
 

@@ -16,8 +16,10 @@ static const char *const keys_elsewhere[] = { "async", "asyncRewake", "once", "s
 static const char *const events_here[] = { "PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact",
                                            "SessionStart", "SessionEnd", "PostAssistantResponse", "Notification", "before", "after" };
 static const char *const group_keys[] = { "matcher", "hooks" };
-static const char *const hook_keys[] = { "type", "command", "run", "url", "headers", "env", "timeout", "profile", "if", "statusMessage", "callback" };
-static const char *const foreign_keys[] = { "type", "command", "run", "url", "headers", "timeout", "profile", "if", "statusMessage", "async", "callback" };
+static const char *const hook_keys[] = { "type", "command", "run", "url", "headers", "env", "timeout", "profile", "if", "statusMessage", "callback",
+                                         "scripts" };
+static const char *const foreign_keys[] = { "type", "command", "run", "url", "headers", "timeout", "profile", "if", "statusMessage", "async", "callback",
+                                            "scripts" };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -27,6 +29,7 @@ typedef struct settings_reading {
     pawl_err *err;
     const char *from, *event;
     const char *project;    /* of hooks in the manner of Claude Code; NULL: in Pawl's own */
+    bool pinned;            /* they may have `scripts`, which nobody writes in a file */
     const char *where;      /* the group or hook that is read, in words */
     hook_point point;
     const char *matcher;
@@ -164,6 +167,18 @@ static pawl_code async_take(const settings_reading *r, const pawl_value *v, hook
                : fail(r->err, PAWL_INVALID, "%s: \"async\" is true or false", r->where);
 }
 
+/* The digests of the files that it may run. */
+static pawl_code scripts_take(const settings_reading *r, const pawl_value *v, hook_entry *h)
+{
+    const pawl_value *scripts = pawl_value_get(v, "scripts");
+
+    if (scripts == NULL)
+        return PAWL_OK;
+    if (pawl_value_type(scripts) != PAWL_TYPE_OBJECT)
+        return fail(r->err, PAWL_INVALID, "%s: \"scripts\" is an object", r->where);
+    return (h->scripts = value_copy(r->mem, scripts)) != NULL ? PAWL_OK : fail(r->err, PAWL_NOMEM, "%s: no memory for it", r->where);
+}
+
 /* What fits its type, and is there. */
 static pawl_code doing_check(const settings_reading *r, const hook_entry *h)
 {
@@ -189,6 +204,7 @@ static pawl_code doing_check(const settings_reading *r, const hook_entry *h)
 static pawl_code hook_take(const settings_reading *r, const pawl_value *v)
 {
     const bool own = r->project == NULL;
+    const size_t later = r->pinned ? 0 : 1;
     hook_entry h = { .name = r->where, .from = r->from, .point = r->point, .matcher = r->matcher, .project = r->project,
                      .nodes = strcmp(r->event, "before") == 0 || strcmp(r->event, "after") == 0 };
     const char *status = NULL;
@@ -196,7 +212,7 @@ static pawl_code hook_take(const settings_reading *r, const pawl_value *v)
 
     if (pawl_value_type(v) != PAWL_TYPE_OBJECT)
         return fail(r->err, PAWL_INVALID, "%s: a hook is an object", r->where);
-    if ((rc = own ? members_known(r, v, hook_keys, COUNT(hook_keys)) : members_known(r, v, foreign_keys, COUNT(foreign_keys))) != PAWL_OK ||
+    if ((rc = own ? members_known(r, v, hook_keys, COUNT(hook_keys) - later) : members_known(r, v, foreign_keys, COUNT(foreign_keys) - later)) != PAWL_OK ||
         (rc = type_take(r, v, &h)) != PAWL_OK || (rc = profile_take(r, v, &h)) != PAWL_OK || (rc = async_take(r, v, &h)) != PAWL_OK ||
         (rc = take_text(r, v, "command", 1, HOOK_COMMAND_BYTES, &h.command)) != PAWL_OK ||
         (rc = take_text(r, v, "url", 1, HOOK_URL_BYTES, &h.url)) != PAWL_OK ||
@@ -205,7 +221,7 @@ static pawl_code hook_take(const settings_reading *r, const pawl_value *v)
         (rc = take_text(r, v, "statusMessage", 0, HOOK_TEXT_BYTES, &status)) != PAWL_OK ||
         (rc = take_texts(r, v, "run", PAWL_TYPE_ARRAY, HOOK_RUN_WORDS, &h.run)) != PAWL_OK ||
         (rc = take_texts(r, v, "headers", PAWL_TYPE_OBJECT, HOOK_HEADERS, &h.headers)) != PAWL_OK ||
-        (rc = env_take(r, v, &h)) != PAWL_OK || (rc = doing_check(r, &h)) != PAWL_OK)
+        (rc = env_take(r, v, &h)) != PAWL_OK || (rc = scripts_take(r, v, &h)) != PAWL_OK || (rc = doing_check(r, &h)) != PAWL_OK)
         return rc;
     if (r->out->count == HOOKS_MAX)
         return fail(r->err, PAWL_LIMIT, "%s: more than %d hooks (HOOKS_MAX)", r->where, HOOKS_MAX);
@@ -269,14 +285,11 @@ bool hook_event_elsewhere(const char *name)
     return is_one_of(name, events_elsewhere, COUNT(events_elsewhere));
 }
 
-pawl_code hooks_read(arena *mem, const pawl_value *hooks, const char *from, hook_list *out, pawl_err *err)
+static pawl_code all_read(settings_reading r, const pawl_value *hooks, const char *from)
 {
-    return hooks_read_in(mem, hooks, from, NULL, out, err);
-}
-
-pawl_code hooks_read_in(arena *mem, const pawl_value *hooks, const char *from, const char *project, hook_list *out, pawl_err *err)
-{
-    settings_reading r = { .mem = mem, .out = out, .err = err, .project = project };
+    arena *mem = r.mem;
+    hook_list *out = r.out;
+    pawl_err *err = r.err;
     const size_t before = out->count;
     pawl_iter it = pawl_iter_of(hooks);
     const pawl_value *key, *groups;
@@ -295,6 +308,16 @@ pawl_code hooks_read_in(arena *mem, const pawl_value *hooks, const char *from, c
     if (rc != PAWL_OK)
         out->count = before;
     return rc;
+}
+
+pawl_code hooks_read(arena *mem, const pawl_value *hooks, const char *from, hook_list *out, pawl_err *err)
+{
+    return all_read((settings_reading){ .mem = mem, .out = out, .err = err }, hooks, from);
+}
+
+pawl_code hooks_read_in(arena *mem, const pawl_value *hooks, const char *from, const char *project, hook_list *out, pawl_err *err)
+{
+    return all_read((settings_reading){ .mem = mem, .out = out, .err = err, .project = project, .pinned = true }, hooks, from);
 }
 
 bool hook_wanted(const hook_entry *h, hook_point p, const char *node, const char *tool)

@@ -360,3 +360,45 @@ PAWL_TEST(test_P4_settings_without_memory)
     }
     arena_free(&fixed);
 }
+
+/* ---- scripts --------------------------------------------------------------------------------------------------- */
+
+PAWL_TEST(test_P9_the_scripts_of_a_hook_are_where_programs_stand)
+{
+    static const struct { const char *hook, *scripts; } rows[] = {
+        { "{\"command\":\"./check\"}", "[\"/p/sub/check\"]" },
+        { "{\"command\":\"check a.sh\"}", "[]" },
+        { "{\"command\":\"\\\"$CLAUDE_PROJECT_DIR\\\"/.claude/a.sh x.txt\"}", "[\"/p/.claude/a.sh\"]" },
+        { "{\"command\":\"${CLAUDE_PROJECT_DIR}/a\"}", "[\"/p/a\"]" },
+        { "{\"command\":\"$CLAUDE_PROJECT_DIRS/a\"}", "[]" },
+        { "{\"command\":\"bash -e x.sh y.sh\"}", "[\"/p/sub/x.sh\"]" },
+        { "{\"command\":\"/usr/bin/env python3.11 -u $CLAUDE_PROJECT_DIR/g.py in.json\"}", "[\"/p/g.py\"]" },
+        { "{\"command\":\"/usr/bin/python3 ../g.py\"}", "[\"/p/g.py\"]" },
+        { "{\"command\":\"node --require ./r.js m.js\"}", "[\"/p/sub/r.js\",\"/p/sub/m.js\"]" },
+        { "{\"command\":\"deno run t.ts\"}", "[\"/p/sub/run\",\"/p/sub/t.ts\"]" },
+        { "{\"command\":\"timeout 5 ./a; X=1 ./b | ./c && cat d.sh\"}", "[\"/p/sub/a\",\"/p/sub/b\",\"/p/sub/c\"]" },
+        { "{\"command\":\"cd $CLAUDE_PROJECT_DIR/x && ./a\"}", "[\"/p/sub/a\",\"/p/x/a\"]" },
+        { "{\"command\":\"sh -c './a b.sh'\"}", "[\"/p/sub/a\"]" },
+        { "{\"command\":\". ./lib.sh\"}", "[\"/p/sub/lib.sh\"]" },
+        { "{\"command\":\"/usr/bin/jq . ../../q.sh; /q/a; ~/b\"}", "[]" },
+        { "{\"run\":[\"./a b\",\"c.sh\"]}", "[\"/p/sub/a b\"]" },
+        { "{\"command\":\"python3\",\"args\":[\"${CLAUDE_PROJECT_DIR}/a.py\"]}", "[\"/p/a.py\"]" },
+        { "{\"type\":\"http\",\"url\":\"http://h\"}", "[]" },
+    };
+    arena mem;
+
+    arena_init(&mem, NULL, 4096);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const pawl_value *all = hook_scripts(&mem, json_of(&mem, rows[i].hook), "/p", "/p/sub");
+        buf b;
+
+        buf_init(&b, NULL);
+        if (all != NULL)
+            canon(&b, all);
+        buf_char(&b, '\0');
+        if (strcmp(b.data, rows[i].scripts) != 0)
+            CHECK_FAIL("%s: %s, and %s is due", rows[i].hook, b.data, rows[i].scripts);
+        buf_free(&b);
+    }
+    arena_free(&mem);
+}

@@ -3,6 +3,7 @@
  * Owns the reader's thread of `pawl chat -p`, its sources and what it kept of the turn. Called by chat.c on the main thread to begin and end it; all else
  * is of the reader's thread. chat_write() is of any thread, under `writing`. */
 #include "host/open_questions.h"
+#include "app/settings.h"
 #include "cli/chat/chat.h"
 #include "cli/ui/format.h"
 #include "effect/effect.h"
@@ -94,7 +95,8 @@ void chat_init_frame(chat *k, pawl_mode mode, const char *model)
     static const char *const can[] = { "interrupt", "can_use_tool", "set_permission_mode", "set_model" };
     const pawl_agent *a = &k->s->of->agent->a;
     arena *mem = &k->c->mem;
-    const pawl_value *tools = value_pack(mem, NULL, "[]"), *capabilities = value_pack(mem, NULL, "[]"), *v;
+    const pawl_value *tools = value_pack(mem, NULL, "[]"), *capabilities = value_pack(mem, NULL, "[]"), *changed, *v;
+    pawl_err err = {0};
 
     k->model = arena_text(mem, model);
     if (k->format != CHAT_STREAM)
@@ -108,6 +110,9 @@ void chat_init_frame(chat *k, pawl_mode mode, const char *model)
         capabilities = value_push(mem, capabilities, value_string(mem, can[i], strlen(can[i])));
     v = value_pack(mem, NULL, "{s:v,s:s,s:[],s:s,s:s,s:s,s:s,s:v,s:s}", "capabilities", capabilities, "cwd", k->s->folder, "mcp_servers", "model", model,
                    "permissionMode", pawl_mode_name(mode), "session_id", k->s->run, "subtype", "init", "tools", tools, "type", "system");
+    changed = settings_changed(mem, k->s->folder, &err);
+    if (pawl_value_size(changed) > 0)           /* what was settled before says so to a person */
+        v = value_with(mem, v, "untrusted", changed);
     k->first = init_more(mem, v);
 }
 

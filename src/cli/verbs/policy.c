@@ -3,7 +3,7 @@
  * Called by main.c on the main thread. Owns nothing that outlives the call. */
 #define _XOPEN_SOURCE 700       /* realpath */
 #include "effect/resolve_links.h"
-#include "app/settings.h"
+#include "app/trust.h"
 #include "cli/open_session.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
@@ -354,16 +354,74 @@ static const char *project_meant(cli_call *c, const char *folder, pawl_err *err)
 
     if (own == NULL || err->code != PAWL_OK)
         return NULL;
-    return other != NULL && (!settings_there(&c->mem, own) || strlen(other) > strlen(own)) ? other : own;
+    return other != NULL && (!trust_there(&c->mem, own) || strlen(other) > strlen(own)) ? other : own;
 }
 
-static int trust(cli_call *c, bool trusted)
+/* What of the project differs from what was trusted: a line each, or JSON. *changed: something does. False: see err. */
+static bool trust_shown(cli_call *c, const char *project, const pawl_value *all, bool trusted, bool *changed)
+{
+    const pawl_value *list = value_pack(&c->mem, NULL, "[]"), *one;
+    pawl_iter it = pawl_iter_of(all);
+    bool put;
+    buf out;
+
+    buf_init(&out, NULL);
+    *changed = false;
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *was = pawl_value_string(pawl_value_get(one, "was")), *path = pawl_value_string(pawl_value_get(one, "path"));
+
+        list = value_push(&c->mem, list, one);
+        *changed = *changed || strcmp(was, "trusted") != 0;
+        buf_fmt(&out, "%-8s ", was);
+        cli_clean(&out, path, strlen(path));
+        buf_char(&out, '\n');
+    }
+    put = c->json ? cli_json(c, value_pack(&c->mem, NULL, "{s:v,s:s,s:b}", "files", list, "folder", project, "trusted", (int)trusted)) : cli_put(c, &out);
+    buf_free(&out);
+    return put;
+}
+
+/* `trusted`: shows what was trusted and is otherwise now, and changes nothing. */
+static int trust_look_at(cli_call *c, const char *project)
+{
+    pawl_err err = {0};
+    const bool named = trust_named(&c->mem, project, TRUST_OWN, &err) || trust_named(&c->mem, project, TRUST_CLAUDE, &err);
+    const pawl_value *all = err.code == PAWL_OK ? trust_list(&c->mem, project, &err) : NULL;
+    bool changed;
+
+    if (all == NULL)
+        return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
+    if (!trust_shown(c, project, all, named, &changed))
+        return EXIT_FAILED;
+    if (!named)
+        cli_note(c, "%s is not trusted: only deny and ask rules of its settings (.pawl, .claude) apply", project);
+    else if (changed)
+        cli_note(c, "%s was trusted, and has changed: look at it, then pawl policy trust %s", project, project);
+    return named && !changed ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int trust_give(cli_call *c, const char *project, bool trusted)
+{
+    pawl_err err = {0};
+    const pawl_value *all = trusted ? trust_list(&c->mem, project, &err) : value_pack(&c->mem, NULL, "[]");
+    bool changed;
+
+    if (all == NULL || trust_set(&c->mem, project, trusted, &err) != PAWL_OK)
+        return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
+    if (!trust_shown(c, project, all, trusted, &changed))
+        return EXIT_FAILED;
+    cli_note(c, trusted ? "%s is trusted as it is now: allow rules and hooks of its settings (.pawl, .claude) apply, until it changes" :
+                          "%s is not trusted: only deny and ask rules of its settings (.pawl, .claude) apply", project);
+    return EXIT_DONE;
+}
+
+/* trust, untrust, trusted */
+static int trust(cli_call *c, const char *word)
 {
     const char *given = c->nargs > 1 ? c->args[1] : ".";
     char *real = realpath(given, NULL);
     pawl_err err = {0};
     const char *project;
-    pawl_code rc;
 
     if (real == NULL) {
         fail(&err, PAWL_INVALID, "%s: there is no such folder", given);
@@ -371,15 +429,13 @@ static int trust(cli_call *c, bool trusted)
     }
     project = project_meant(c, arena_text(&c->mem, real), &err);
     free(real);
-    if (project != NULL && trusted && !settings_there(&c->mem, project)) {
+    if (project == NULL)
+        return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
+    if (strcmp(word, "trust") == 0 && !trust_there(&c->mem, project)) {
         fail(&err, PAWL_INVALID, "%.300s has no .pawl/settings.json and no .claude/settings.json, so there is nothing to trust: write one first", project);
         return cli_fail(c, PAWL_INVALID, &err);
     }
-    if (project == NULL || (rc = settings_trust(&c->mem, project, trusted, &err)) != PAWL_OK)
-        return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
-    cli_note(c, trusted ? "%s is trusted: allow rules and hooks of its settings (.pawl, .claude) apply from now on" :
-                          "%s is not trusted: only deny and ask rules of its settings (.pawl, .claude) apply", project);
-    return EXIT_DONE;
+    return strcmp(word, "trusted") == 0 ? trust_look_at(c, project) : trust_give(c, project, strcmp(word, "trust") == 0);
 }
 
 /* ---- the verb -------------------------------------------------------------------------------------------------------- */
@@ -388,6 +444,7 @@ static int policy_run(cli_call *c)
 {
     static const struct { const char *word; size_t least, most; } words[] = {
         { "list", 1, 1 }, { "why", 2, 2 }, { "shadowed", 1, 1 }, { "diff", 3, 3 }, { "modes", 1, 1 }, { "trust", 1, 2 }, { "untrust", 1, 2 },
+        { "trusted", 1, 2 },
     };
     const char *word = c->nargs > 0 ? c->args[0] : "list", *given = cli_given(c, "mode");
     pawl_mode mode = given != NULL ? pawl_mode_named(given) : PAWL_MODE_DEFAULT;
@@ -396,16 +453,16 @@ static int policy_run(cli_call *c)
     size_t i = 0;
     int code;
 
-    while (i < 7 && strcmp(words[i].word, word) != 0)
+    while (i < 8 && strcmp(words[i].word, word) != 0)
         i++;
-    if (i == 7 || (c->nargs > 0 && (c->nargs < words[i].least || c->nargs > words[i].most)))
-        return cli_usage(c, "policy list, why CALL, shadowed, diff A B, modes, trust [FOLDER] or untrust [FOLDER]");
+    if (i == 8 || (c->nargs > 0 && (c->nargs < words[i].least || c->nargs > words[i].most)))
+        return cli_usage(c, "policy list, why CALL, shadowed, diff A B, modes, trust [FOLDER], untrust [FOLDER] or trusted [FOLDER]");
     if (!mode_given(c, &code))
         return code;
     if (i == 3)
         return differences(c, mode);
     if (i >= 4)
-        return i == 4 ? modes(c) : trust(c, i == 5);
+        return i == 4 ? modes(c) : trust(c, word);
     if ((p = policy_here(c, &s, &code)) != NULL) {
         code = i == 0 ? list(c, p) : i == 1 ? why(c, s, p, mode) : shadowed(c, p);
         pawl_policy_free(p);
@@ -434,7 +491,9 @@ const cli_verb verb_policy = {
              "Rules come from the agent file (`permissions:`), from settings.json in\n"
              "~/.config/pawl, and from .pawl/settings.json of the project. Deny beats\n"
              "everything, then ask, then allow. A project's allow rules and hooks apply only\n"
-             "if its folder is trusted: `trust [FOLDER]`, and `untrust [FOLDER]`. The settings\n"
-             "of Claude Code (.claude) count for agents: docs/POLICY.md.",
+             "if its folder is trusted: `trust [FOLDER]`, and `untrust [FOLDER]`. The trust is\n"
+             "of what its settings and the scripts of its hooks are then: `trusted [FOLDER]`\n"
+             "shows what has changed since (exit 1). The settings of Claude Code (.claude)\n"
+             "count for agents: docs/POLICY.md.",
     .example = "pawl policy why 'git diff && git push'\npawl policy why 'Edit(/etc/hosts)' --mode acceptEdits\npawl policy shadowed",
 };

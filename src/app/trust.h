@@ -1,0 +1,45 @@
+/* trust.h - whose settings the person trusts, as they were then: the files, and the scripts that their hooks run (P9). */
+#ifndef APP_TRUST_H
+#define APP_TRUST_H
+
+#include "app/settings.h"
+#include "effect/script_digest.h"
+
+/* Which settings of a project are trusted: its own of Pawl, those of Claude Code. */
+typedef enum settings_kind { TRUST_OWN, TRUST_CLAUDE } settings_kind;
+
+/* TRUST_BARE: the folder was trusted by its name, before what it had was recorded. Only TRUST_HOLDS lets a file widen anything. */
+typedef enum trust_state { TRUST_NONE, TRUST_BARE, TRUST_CHANGED, TRUST_HOLDS } trust_state;
+
+typedef struct trust_ask {
+    const char *project;
+    settings_kind kind;
+    const char *path, *digest;      /* a settings file, and the digest of what was read of it */
+    const pawl_value *hooks;        /* of that file; NULL: none */
+    const char *cwd;                /* where hooks run */
+} trust_ask;
+
+typedef struct trust_said {
+    trust_state state;
+    const char *what;               /* TRUST_CHANGED: the file or script, and what became of it: "has changed", "is new", "is gone" */
+    const char *how;
+    const pawl_value *scripts;      /* TRUST_HOLDS: {PATH: DIGEST} of what its hooks run */
+} trust_said;
+
+/* Whether the person named the folder, whatever it has now. */
+bool trust_named(arena *mem, const char *project, settings_kind kind, pawl_err *err);
+PAWL_MUST_USE pawl_code trust_look(arena *mem, const trust_ask *ask, trust_said *out, pawl_err *err);
+/* Of TRUST_BARE and TRUST_CHANGED: one line with the file, what of it does not count (`widens`), and the command. */
+void trust_told(const app_caller *caller, const trust_said *said, const char *path, const char *project, const char *widens);
+/* The hooks, each with those of `scripts` that it runs: any other content is not run. NULL: no memory. */
+const pawl_value *trust_pinned(arena *mem, const pawl_value *hooks, const trust_ask *ask, const pawl_value *scripts);
+
+bool trust_there(arena *mem, const char *project);              /* it has settings of one of the kinds */
+/* Each settings file and script of the project, of now or of the record: [{"path","was"}], `was`: "trusted", "changed", "new", "gone". NULL: see err. */
+const pawl_value *trust_list(arena *mem, const char *project, pawl_err *err);
+/* Of the kinds that are there, with all that they have now. */
+PAWL_MUST_USE pawl_code trust_set(arena *mem, const char *project, bool trusted, pawl_err *err);
+/* Pawl itself wrote this file of a project, which was trusted before. */
+PAWL_MUST_USE pawl_code trust_again(arena *mem, const char *project, const char *path, pawl_err *err);
+
+#endif
