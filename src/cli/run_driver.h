@@ -46,6 +46,7 @@ const pawl_value *signed_names(arena *mem, const pawl_value *signed_by);        
 /* The open questions of a run and its children, from the store. False: it cannot be read. */
 bool go_asks(session *s, const char *run, asks *out);
 void say_asks(session *s, const asks *all);
+const char *wait_kind_said(pawl_wait_kind kind);     /* "an approval", "a signal" */
 const pawl_value *asks_json(arena *mem, const asks *all);
 /* Among the open waits of the run `within` (the session's, or a child) and of its children, find the one that `given` names: an id, a slot, a node or a
  * run; NULL: the only one that asks a person. If it is not unique, the waits are listed. PAWL_OK: *out lives as long as the session. PAWL_CONFLICT: it

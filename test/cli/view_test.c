@@ -352,7 +352,7 @@ PAWL_TEST(test_a_failure_and_a_no_that_a_node_handles_are_shown_and_the_end_of_a
     view_draw(v, 3000, 80, 10, &out);
     is_text(&out, "");
     view_past(v, 80, false, &out);
-    is_text(&out, "  failed a  no such host  2.0 s\n  denied c  Write it?: no  0.0 s\n  done   d  0.0 s\n  denied b  Write it?: no  2.0 s\n  failed desk/e  sh: ended with status 3  0.0 s\n  cancel the run is canceled  by bob: enough\n  undo   the completed steps, last one first\n");
+    is_text(&out, "  failed a  no such host  2.0 s\n  denied c  by bob  0.0 s\n  done   d  0.0 s\n  denied b  Write it?: no  2.0 s\n  failed desk/e  sh: ended with status 3  0.0 s\n  cancel the run is canceled  by bob: enough\n  undo   the completed steps, last one first\n");
     view_free(v);
     buf_free(&out);
 }

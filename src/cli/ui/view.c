@@ -518,7 +518,9 @@ static void on_answer(view *v, const pawl_item_change *c, const pawl_value *json
     s->denied = strcmp(c->name, "approval") == 0 && answer_is_no(value);
     if (s->denied) {
         buf_init(&b, NULL);
-        buf_fmt(&b, "%s%sno", s->of->what != NULL ? s->of->what : "", s->of->what != NULL ? ": " : "");
+        if (by != NULL)
+            buf_fmt(&b, "by %s%s", *by == '@' ? by + 1 : by, why != NULL ? ": " : "");
+        buf_text(&b, why != NULL ? why : "");
         text_take(&s->of->trouble, text_of(v, &b));
     }
     buf_init(&b, NULL);

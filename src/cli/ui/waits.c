@@ -8,7 +8,7 @@
 
 enum { PROMPT_COLUMNS = 1000 };
 
-static const char *kind_said(pawl_wait_kind kind)
+const char *wait_kind_said(pawl_wait_kind kind)
 {
     switch (kind) {
     case PAWL_WAIT_APPROVAL: return "an approval";
@@ -88,7 +88,7 @@ static void say_wait(const session *s, const pawl_wait *w, const char *run, bool
     buf b;
 
     buf_init(&b, NULL);
-    buf_fmt(&b, "%s waits for %s", run, kind_said(w->kind));
+    buf_fmt(&b, "%s waits for %s", run, wait_kind_said(w->kind));
     if (*w->node != '\0')
         buf_fmt(&b, " at %s", w->node);
     buf_text(&b, "\n");
@@ -178,7 +178,7 @@ static pawl_code wait_none(session *s, const asks *all, const char *within, cons
     if (given != NULL && all->n > 0)
         return fail(err, PAWL_INVALID, "%s has no open wait \"%.64s\"", within, given);
     if (all->n > 0 && !all->works)
-        return fail(err, PAWL_INVALID, "%s has no open question: it waits for %s%s", within, kind_said(all->all[0].w.kind),
+        return fail(err, PAWL_INVALID, "%s has no open question: it waits for %s%s", within, wait_kind_said(all->all[0].w.kind),
                     all->all[0].w.kind != PAWL_WAIT_INPUT ? "" : session_is_agent(s) ? "; send it: pawl send RUN TEXT"
                     : "; send it: pawl send RUN JSON");
     if (session_store(s)->verbs->head(session_store(s), within, &head, err) != PAWL_OK)

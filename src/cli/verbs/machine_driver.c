@@ -7,6 +7,7 @@
 #include "base/sm.h"
 #include "cli/prove.h"
 #include "cli/run_driver.h"
+#include "cli/ui/format.h"
 #include "cli/verbs/machine_driver.h"
 #include "engine/engine.h"
 #include "engine/scheduler/scheduler.h"
@@ -19,6 +20,7 @@ enum {
     BACK_OFF_MS = 200, BACK_OFF_MAX_MS = 10000,
     ONCE_TRIES_MAX = 6,         /* of `worker --once`: about seven seconds */
     GIVE_UP_MS = 30000,         /* as long as a lease: after that another worker may have its runs */
+    NODE_COLUMNS = 60,
     SLICE_MS = 50               /* a stop is noticed after at most so long while it backs off */
 };
 
@@ -66,17 +68,62 @@ int64_t driver_clock_ms(void)
 
 /* ---- which runs it may drive ------------------------------------------------------------------------------ */
 
+static void say_asked(const driver *d, const char *run, const pawl_value *item)
+{
+    const char *id = pawl_value_string(pawl_value_at(item, 1)), *kind = pawl_value_string(pawl_value_get(pawl_value_at(item, 3), "kind"));
+    const char *path = id != NULL ? strchr(id, '.') : NULL;     /* SUPERSTEP.PATH.VISIT.N; of an agent there is no path */
+    buf b;
+
+    if (kind == NULL)
+        return;
+    buf_init(&b, NULL);
+    for (int k = PAWL_WAIT_APPROVAL; k <= PAWL_WAIT_SIGNAL; k++)
+        if (strcmp(kind, pawl_wait_kind_name((pawl_wait_kind)k)) == 0)
+            buf_text(&b, wait_kind_said((pawl_wait_kind)k));
+    if (path != NULL && strcspn(path + 1, ".") < strlen(path + 1) && path[1] != '@') {
+        buf_text(&b, " at ");
+        words_fit(&b, path + 1, strcspn(path + 1, "."), NODE_COLUMNS);
+    }
+    if (b.size > 0 && !b.failed)
+        cli_note(d->s->c, "%s waits for %.*s", run, (int)b.size, b.data);
+    buf_free(&b);
+}
+
+/* Prints what a journal line asks, for whoever sits at a worker. */
+static void say_asks_of(const driver *d, const pawl_state *st, const pawl_entry *entry)
+{
+    const pawl_bytes line = pawl_entry_bytes(entry);
+    const char *body = line.data, *stop = line.data + line.size, *name;
+    const pawl_value *item;
+    pawl_iter items;
+    arena mem;
+
+    for (int i = 0; i < 2 && !pawl_entry_is_record(entry) && body != NULL; i++)    /* HASH ENVELOPE BODY */
+        if ((body = memchr(body, ' ', (size_t)(stop - body))) != NULL)
+            body++;
+    if (body == NULL)
+        return;
+    arena_init(&mem, NULL, 4096);
+    items = pawl_iter_of(value_parse(&mem, body, (size_t)(stop - body), "an entry", NULL));
+    while ((item = pawl_iter_next(&items, NULL)) != NULL)
+        if ((name = pawl_value_string(pawl_value_at(item, 0))) != NULL && strcmp(name, "ask") == 0)
+            say_asked(d, pawl_state_run(st), item);
+    arena_free(&mem);
+}
+
 static void stored(void *ctx, const pawl_state *st, const pawl_entry *entry)
 {
     const driver *d = ctx;
+    const char *why;
     pawl_status now;
 
     d->board->stored++;
-    if (pawl_entry_is_record(entry))
+    if (pawl_state_waits(st) > 0)
+        say_asks_of(d, st, entry);
+    if (pawl_entry_is_record(entry) || !pawl_status_terminal(now = pawl_entry_status(entry)))
         return;
-    now = pawl_entry_status(entry);
-    if (pawl_status_terminal(now) || now == PAWL_STATUS_INPUT_REQUIRED)
-        cli_note(d->s->c, "%s: %s", pawl_state_run(st), pawl_status_name(now));
+    why = pawl_value_string(pawl_value_get(pawl_state_reason(st), "text"));
+    cli_note(d->s->c, "%s: %s%s%s", pawl_state_run(st), pawl_status_name(now), why != NULL ? ": " : "", why != NULL ? why : "");
 }
 
 /* With `next`, the value from the next superstep on; else that of the open superstep, which its subgraphs still use. */
