@@ -27,9 +27,14 @@ RC
     printf 'set -g %s\n' 'status off' 'history-limit 5000' >"$tmp/tmux.conf"      # before it starts: a size that changes redraws lines
     mux new-session -d -x 80 -y 24 "exec env TERM=screen bash --noprofile --rcfile '$tmp/rc'" || { wrong "tmux does not start"; exit 1; }
     typed_until typed_idle
-    mux send-keys true Enter            # from now on the shell has the terminal as it wants it
-    typed=1
-    typed_until typed_idle || wrong "no shell" "$(typed_screen)"
+    typed_quietly true                  # from now on the shell has the terminal as it wants it
+}
+
+typed_quietly() { # COMMAND: of the test's own, not of the page
+    typed=$((typed + 1))
+    mux send-keys -l -- "$1"
+    mux send-keys Enter
+    typed_until typed_idle || wrong "$1 does not end" "$(typed_screen)"
 }
 
 # What differs from one time, machine and person to the next. Both the page and the screen go through this, and nothing else does.
@@ -61,7 +66,7 @@ typed_idle() { [ "$(typed_screen | tail -n 1)" = '$' ] && [ "$(cut -d' ' -f2 "$t
 typed_clean() { mux clear-history && [ "$(typed_screen)" = '$' ]; }
 typed_until() { # CMD...
     local tries
-    for tries in $(seq 1200); do
+    for tries in $(seq 600); do
         "$@" 2>/dev/null && return
         [ "$test_failed" -eq 0 ] || return 1    # what went wrong once is not waited for again
         sleep 0.05
