@@ -2,12 +2,18 @@
 # plug-ins. Its sources but main.c are also a library, pawl_program, for the tests.
 pkg_check_modules(PAWL_YAML QUIET IMPORTED_TARGET GLOBAL yaml-0.1)
 find_path(PAWL_JQ_INCLUDE jq.h)
-if(NOT PAWL_YAML_FOUND OR NOT PAWL_JQ_INCLUDE)
-    message(FATAL_ERROR "the program needs libyaml and the headers of libjq; script/setup installs them, -DPAWL_PROGRAM=OFF leaves it out")
+# The archives of libuv and llhttp where there are some: a shared library more is opened at each start, and most verbs serve nothing.
+find_path(PAWL_UV_INCLUDE uv.h)
+find_library(PAWL_UV NAMES libuv_a.a uv)
+find_path(PAWL_LLHTTP_INCLUDE llhttp.h)
+find_library(PAWL_LLHTTP NAMES libllhttp.a llhttp)
+if(NOT PAWL_YAML_FOUND OR NOT PAWL_JQ_INCLUDE OR NOT PAWL_UV_INCLUDE OR NOT PAWL_UV OR NOT PAWL_LLHTTP_INCLUDE OR NOT PAWL_LLHTTP)
+    message(FATAL_ERROR
+        "the program needs libyaml, libuv, llhttp and the headers of libjq; script/setup installs them, -DPAWL_PROGRAM=OFF leaves it out")
 endif()
 
 set(PAWL_PROGRAM_SOURCES "")
-foreach(folder file proof app effect/jq cli)
+foreach(folder file proof app effect/jq net/http serve cli)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
     list(APPEND PAWL_PROGRAM_SOURCES ${found})
 endforeach()
@@ -25,7 +31,10 @@ add_library(pawl_program STATIC ${PAWL_PROGRAM_SOURCES} ${PAWL_SCHEMA_C})
 target_include_directories(pawl_program PRIVATE include src)
 # not linked to libjq: the child process that evaluates expressions opens it
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/effect/jq/jq_child.c ${PROJECT_SOURCE_DIR}/src/effect/jq/jq_big.c APPEND PROPERTY INCLUDE_DIRECTORIES ${PAWL_JQ_INCLUDE})
-target_link_libraries(pawl_program PUBLIC PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads
+set(PAWL_SERVES ${PAWL_UV} ${PAWL_LLHTTP} Threads::Threads ${CMAKE_DL_LIBS})
+file(GLOB serving CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/net/http/*.c)
+set_property(SOURCE ${serving} APPEND PROPERTY INCLUDE_DIRECTORIES ${PAWL_UV_INCLUDE} ${PAWL_LLHTTP_INCLUDE})
+target_link_libraries(pawl_program PUBLIC ${PAWL_SERVES} PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads
     ${CMAKE_DL_LIBS} m)
 pawl_flags(pawl_program)
 
@@ -34,7 +43,7 @@ add_executable(pawl ${PROJECT_SOURCE_DIR}/src/cli/main.c $<TARGET_OBJECTS:pawl_p
 # A package may contain libraries that its release lacks: cmake/PawlPackage.cmake.
 set_target_properties(pawl PROPERTIES ENABLE_EXPORTS ON INSTALL_RPATH "$ORIGIN/../lib/pawl/carried" BUILD_WITH_INSTALL_RPATH ON)
 target_include_directories(pawl PRIVATE include src)
-target_link_libraries(pawl PRIVATE PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads ${CMAKE_DL_LIBS} m)
+target_link_libraries(pawl PRIVATE ${PAWL_SERVES} PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads ${CMAKE_DL_LIBS} m)
 pawl_flags(pawl)
 
 # Completions, and the manual if scdoc is installed; the program prints both.

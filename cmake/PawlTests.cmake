@@ -120,7 +120,7 @@ endforeach()
 # Of the program: test/file/NAME_test.c and test/cli/NAME_test.c on its sources, and test/e2e/NAME_test, which is run with the program
 # in $PAWL and the top of the tree in $PAWL_SOURCE_DIR, and ends with a tally as every test does.
 if(PAWL_PROGRAM)
-    foreach(folder file cli)
+    foreach(folder file cli net)
         file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/${folder}/*_test.c)
         foreach(file IN LISTS files)
             pawl_test(${folder} ${file} pawl_program)
