@@ -201,6 +201,8 @@ static pawl_code folder_add(arena *mem, claude_files *out, const char *at, const
 
     if (folder == NULL)
         return fail(err, PAWL_NOMEM, "no memory for the settings");
+    if (!is_home && settings_no_link(mem, at, ".claude", err) != PAWL_OK)     /* also one that leads nowhere, or in a circle */
+        return err->code;
     if (access(folder, F_OK) != 0)
         return errno == ENOENT || errno == ENOTDIR ? PAWL_OK : fail(err, PAWL_IO, "%s: %s", folder, strerror(errno));
     f.scope = CLAUDE_LOCAL;

@@ -4,6 +4,7 @@
  * cannot be read is an error, and no run starts. */
 #include "app/session.h"
 #include "app/claude_settings.h"
+#include "effect/effect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,7 @@ pawl_code sandbox_settings(arena *mem, pawl_sandbox *out, const char **from, paw
 
 pawl_code session_sandbox(session *s, pawl_err *err)
 {
+    tools_beside beside = { .keep = NULL };
     pawl_sandbox box;
     pawl_err why = {0};
     const char *from;
@@ -121,11 +123,14 @@ pawl_code session_sandbox(session *s, pawl_err *err)
     if ((rc = sandbox_settings(&s->mem, &box, &from, err)) != PAWL_OK)
         return rc;
     box.env = claude_env_names(&s->mem, s->folder, box.env, &why);
+    if (why.code == PAWL_OK)
+        beside.keep = trust_folders(&s->mem, &why);
     if (why.code != PAWL_OK)
         return fail(err, why.code, "%s", why.text);
     if (box.need == PAWL_SANDBOX_PREFERRED)
         app_note(s->caller, "%s: commands of agents may run without a sandbox, where none can be made", from);
     if (box.need == PAWL_SANDBOX_OFF)
         app_note(s->caller, "%s: commands of agents run without a sandbox, with all your rights", from);
+    tools_beside_give(s->tools, &beside);
     return pawl_tools_sandbox(s->tools, &box, err);
 }

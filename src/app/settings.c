@@ -194,7 +194,8 @@ static const pawl_value *own_read(arena *mem, const char *project, const char *f
 {
     char *digest = arena_get(mem, SCRIPT_DIGEST_BYTES);
     const char *path = settings_of_project(mem, project);
-    const pawl_value *v = digest != NULL ? settings_read_digest(mem, path, digest, err) : NULL;
+    const bool fine = settings_no_link(mem, project, ".pawl", err) == PAWL_OK;
+    const pawl_value *v = digest != NULL && fine ? settings_read_digest(mem, path, digest, err) : NULL;
 
     *said = (trust_said){ .state = TRUST_NONE };
     *ask = (trust_ask){ .project = project, .kind = TRUST_OWN, .path = path, .digest = digest, .hooks = pawl_value_get(v, "hooks"), .cwd = folder };

@@ -87,6 +87,18 @@ const char *settings_in(arena *mem, const char *folder, const char *name)
     return arena_text(mem, path);
 }
 
+pawl_code settings_no_link(arena *mem, const char *project, const char *name, pawl_err *err)
+{
+    const char *path = settings_in(mem, project, name);
+    struct stat st;
+
+    if (path == NULL)
+        return fail(err, PAWL_NOMEM, "%s: its path is too long", project);
+    return lstat(path, &st) != 0 || !S_ISLNK(st.st_mode) ? PAWL_OK
+               : fail(err, PAWL_INVALID, "%s is a symbolic link, and settings are read from a folder that lies there itself: put the folder in its place",
+                      path);
+}
+
 const char *settings_folder(arena *mem)
 {
     char folder[OWN_PATH_BYTES];

@@ -46,6 +46,28 @@ bool trust_named(arena *mem, const char *project, settings_kind kind, pawl_err *
     return record != NULL && record_names(mem, record, kind, real_folder(mem, project));
 }
 
+const char *const *trust_folders(arena *mem, pawl_err *err)
+{
+    const pawl_value *record = settings_read(mem, record_path(mem), err), *one;
+    size_t n = 0, room = 2 * (pawl_value_size(pawl_value_get(record, lists[0])) + pawl_value_size(pawl_value_get(record, lists[1])));
+    const char **out = arena_zero(mem, (room + 1) * sizeof *out);
+
+    if (out == NULL)
+        fail(err, PAWL_NOMEM, "no memory for the folders that are trusted");
+    for (int kind = TRUST_OWN; kind <= TRUST_CLAUDE && out != NULL; kind++) {
+        pawl_iter it = pawl_iter_of(pawl_value_get(record, lists[kind]));
+
+        while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+            const char *folder = pawl_value_string(one);
+            const char *path = folder != NULL && *folder == '/' ? settings_in(mem, folder, kind == TRUST_OWN ? ".pawl" : ".claude") : NULL;
+
+            if (path != NULL)
+                out[n++] = path;
+        }
+    }
+    return err->code == PAWL_OK ? (const char *const *)out : NULL;
+}
+
 /* ---- scripts ------------------------------------------------------------------------------------------------ */
 
 /* "FILE" of "PROJECT/FILE". */
@@ -215,9 +237,11 @@ static pawl_code file_now(arena *mem, const char *project, const char *name, con
 {
     const char *path = settings_in(mem, project, name);
     char digest[SCRIPT_DIGEST_BYTES];
-    const pawl_value *v = settings_read_digest(mem, path, digest, err), *scripts, *key, *one;
+    const pawl_value *v = NULL, *scripts, *key, *one;
     pawl_iter it;
 
+    if (settings_no_link(mem, project, *name == '.' && name[1] == 'p' ? ".pawl" : ".claude", err) == PAWL_OK)
+        v = settings_read_digest(mem, path, digest, err);
     if (v == NULL)
         return path == NULL ? fail(err, PAWL_NOMEM, "%s: its path is too long", project) : err->code;
     *all = value_with(mem, *all, name, text_of(mem, digest));

@@ -34,6 +34,8 @@ void trust_told(const app_caller *caller, const trust_said *said, const char *pa
 /* The hooks, each with those of `scripts` that it runs: any other content is not run. NULL: no memory. */
 const pawl_value *trust_pinned(arena *mem, const pawl_value *hooks, const trust_ask *ask, const pawl_value *scripts);
 
+/* The settings folders of all projects that the person trusts, which no command of a model may write; ends in NULL. NULL: see err. */
+const char *const *trust_folders(arena *mem, pawl_err *err);
 bool trust_there(arena *mem, const char *project);              /* it has settings of one of the kinds */
 /* Each settings file and script of the project, of now or of the record: [{"path","was"}], `was`: "trusted", "changed", "new", "gone". NULL: see err. */
 const pawl_value *trust_list(arena *mem, const char *project, pawl_err *err);

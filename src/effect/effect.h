@@ -152,4 +152,10 @@ enum { TOOLSET_FIRST = 1, TOOLSET_NOW = 3 };
 /* Adds all built-in tools of a set. As pawl_tools_add_builtin(). */
 PAWL_MUST_USE pawl_code tools_add_set(pawl_tools *t, unsigned set, pawl_err *err);
 
+/* What the program gives the model's commands beside their sandbox. */
+typedef struct tools_beside {
+    const char *const *keep;    /* absolute paths that none of them writes, wherever they lie: settings that act outside; ends in NULL; NULL: none */
+} tools_beside;
+void tools_beside_give(pawl_tools *t, const tools_beside *b);   /* before the first call; its lists are lent as long as the set */
+
 #endif

@@ -300,6 +300,16 @@ static void claude_keep(mask_search *f, const sandbox_ask *ask)
             settings_keep(f, path, person);
 }
 
+/* Of projects that the person trusts, deeper or higher than the workspace. */
+static void given_keep(mask_search *f, const char *const *keep)
+{
+    char path[PATH_MAX];
+
+    for (size_t i = 0; keep != NULL && keep[i] != NULL; i++)
+        if (snprintf(path, sizeof path, "%s", keep[i]) < (int)sizeof path)
+            settings_keep(f, path, false);
+}
+
 /* ---- stores ---------------------------------------------------------------------------------------------- */
 
 /* A pawl.db that is not in use would be the store of the next process that is started in that folder. */
@@ -358,8 +368,10 @@ pawl_code masks_find(arena *mem, const sandbox_ask *ask, const char *home, masks
             git_keep(&f, ask->folders[i].path);
         else
             above_put(&f, ask->folders[i].path);
-    if (f.writes)
+    if (f.writes) {
         claude_keep(&f, ask);
+        given_keep(&f, ask->keep);
+    }
     own_folder_mask(&f, OWN_STATE);
     own_folder_mask(&f, OWN_CONFIG);
     if ((more = stores_of(mem, f.folders, f.n, &nmore)) == NULL || (files = reach_files(mem, more, nmore, &nfiles)) == NULL)

@@ -31,6 +31,7 @@ typedef struct sandbox_ask {
     size_t ncovered;
     const pawl_sandbox *hidden;     /* only system folders, `folders` and what this lists are visible, and its limits hold; NULL: everything can be
                                      * read, and there are no limits: for nodes, which are the author's own commands */
+    const char *const *keep;        /* no command writes them, wherever they lie; ends in NULL; NULL: none */
     const pawl_policy *policy;      /* its rules Network(host:port) open a way to these hosts; NULL: none */
 } sandbox_ask;
 typedef struct sandbox {

@@ -154,7 +154,7 @@ static pawl_code sandbox_of(tool_call *c, const roots *r, bool reads, sandbox *i
 {
     const bool plan = tool_in_plan(c->job), off = c->sandbox->need == PAWL_SANDBOX_OFF;
     sandbox_ask ask = { .kind = plan || reads ? SANDBOX_READ_ONLY : SANDBOX_WORKSPACE, .hidden = off ? NULL : c->sandbox,
-                        .policy = plan || reads ? NULL : c->job->policy };
+                        .keep = c->beside->keep, .policy = plan || reads ? NULL : c->job->policy };
     char why[SANDBOX_SAID_BYTES] = "";
     pawl_err err = {0};
     sandbox_is is;

@@ -20,6 +20,7 @@ struct pawl_tools {
     tool_entry **all;
     size_t n, cap;
     pawl_sandbox sandbox;       /* its lists are in `mem` */
+    tools_beside beside;
 };
 
 pawl_tools *pawl_tools_new(const pawl_alloc *alloc, pawl_err *err)
@@ -99,6 +100,7 @@ static tool_entry *entry_make(pawl_tools *t, const pawl_tool *tool, pawl_err *er
     if (e == NULL)
         return NULL;
     e->sandbox = &t->sandbox;
+    e->beside = &t->beside;
     e->tool = *tool;
     e->tool.name = arena_text(&t->mem, tool->name);
     e->tool.rule = arena_text(&t->mem, tool->rule != NULL ? tool->rule : tool->name);
@@ -284,6 +286,11 @@ pawl_code pawl_tools_sandbox(pawl_tools *t, const pawl_sandbox *s, pawl_err *err
         return fail(err, PAWL_NOMEM, "sandbox: no memory");
     t->sandbox = kept;
     return PAWL_OK;
+}
+
+void tools_beside_give(pawl_tools *t, const tools_beside *b)
+{
+    t->beside = *b;
 }
 
 /* ---- what is asked ------------------------------------------------------------------------------------- */

@@ -33,6 +33,7 @@ struct tool_call {
     const pawl_value *input;    /* checked by the schema */
     const char *const *run;     /* words of a tool that is a program */
     const pawl_sandbox *sandbox;        /* of the model's commands */
+    const tools_beside *beside;
     const char *cwd;            /* absolute path of a folder */
     const reach_list *reach;         /* what no tool opens; of roots_open() */
     const denied_files *denied; /* of opened.c; NULL: not looked for yet */
@@ -58,6 +59,7 @@ typedef struct tool_entry {
     tool_fn *own;               /* one of ours */
     const char *const *run;     /* words of a program */
     const pawl_sandbox *sandbox;        /* of its set */
+    const tools_beside *beside;
     bool any_mode;              /* it checks the mode itself, because it runs the model's commands */
 } tool_entry;
 
