@@ -67,7 +67,10 @@ bool said_soon(session *s, const char *id, said *out);  /* the same for the wait
 pawl_code go_said_before(const char *run, const said *before, pawl_err *err);  /* PAWL_CONFLICT, with the earlier answer in err */
 /* ui/unknown_outcome.c: a wait that asks for the outcome of a command; how it is printed, and an answer converted to what the wait expects. */
 bool doubt_is(const pawl_wait *w);
-void doubt_say(const pawl_wait *w, const char *run, bool only, buf *b);
+/* The command of a node that was cut off, as its run stored it, as {"input","tool"}: its id is that of the wait. NULL: pruned, or no memory. */
+const pawl_value *doubt_command(arena *mem, pawl_store *store, const char *run, const char *id, const char *task);
+void doubt_say(const pawl_wait *w, const pawl_value *about, buf *b);
+void doubt_say_how(const pawl_wait *w, const char *run, bool only, buf *b);
 pawl_code doubt_answer(session *s, const pawl_wait *w, const char *text, buf *json, pawl_err *err);
 /* After Ctrl-C or SIGTERM: 130 or 143; else 0. */
 int go_stopped(void);

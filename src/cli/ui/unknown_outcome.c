@@ -4,21 +4,57 @@
  * Called by the verbs that print open waits or take answers, on the main thread. Owns nothing. */
 #include "cli/run_driver.h"
 #include "cli/ui/format.h"
+#include "pawl/stream.h"
+
+#include <stdio.h>
 
 bool doubt_is(const pawl_wait *w)
 {
     return pawl_agent_unknown(w);
 }
 
-void doubt_say(const pawl_wait *w, const char *run, bool only, buf *b)
+/* An inverse is shown as the command that undoes, with the node whose command it undoes. */
+static const pawl_value *command_shown(arena *mem, const char *task, const pawl_value *args)
 {
-    const char *gap = only ? "" : " ", *slot = only ? "" : w->slot;
-    const char *tool = pawl_value_string(pawl_value_get(w->about, "tool"));
+    const pawl_value *undo = pawl_value_find(args, "/args/undo");
+    const char *id = pawl_value_string(pawl_value_get(args, "id")), *dot = id != NULL ? strchr(id, '.') : NULL;
+    char tool[128];
+
+    if ((*task != '\0' && strcmp(task, "@undo") != 0) || undo == NULL || dot == NULL)
+        return value_pack(mem, NULL, "{s:v,s:s}", "input", args, "tool", task);
+    snprintf(tool, sizeof tool, "undo of %.*s", (int)strcspn(dot + 1, "."), dot + 1);
+    return value_pack(mem, NULL, "{s:v,s:s}", "input", undo, "tool", tool);
+}
+
+/* The command of a node that was cut off, as its run stored it: its id is that of the wait. NULL: pruned, or no memory. */
+const pawl_value *doubt_command(arena *mem, pawl_store *store, const char *run, const char *id, const char *task)
+{
+    const pawl_stream_options tasks = { .kinds = PAWL_STREAM_TASKS };
+    pawl_stream *r = pawl_stream_open(NULL, store, run, &tasks, NULL);
+    const pawl_value *about = NULL;
+    pawl_stream_event ev;
+
+    while (r != NULL && about == NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK)
+        if (ev.live == 0 && ev.id != NULL && ev.json != NULL && strcmp(ev.name, "call") == 0 && strcmp(ev.id, id) == 0)
+            about = command_shown(mem, task, pawl_value_get(value_parse(mem, ev.json, strlen(ev.json), "a call", NULL), "args"));
+    pawl_stream_close(r);
+    return about;
+}
+
+void doubt_say(const pawl_wait *w, const pawl_value *about, buf *b)
+{
+    const char *tool = pawl_value_string(pawl_value_get(about, "tool"));
 
     buf_text(b, "    ");
     words_unknown(b, tool != NULL ? tool : w->node, w->prompt);
     buf_text(b, ": find out, and answer\n");
     words_lines(b, pawl_value_string(pawl_value_find(w->prompt, "/known/detail")), "    ");
+}
+
+void doubt_say_how(const pawl_wait *w, const char *run, bool only, buf *b)
+{
+    const char *gap = only ? "" : " ", *slot = only ? "" : w->slot;
+
     buf_fmt(b, "    it is done:  pawl answer %s%s%s done      (done:TEXT with what it printed)\n", run, gap, slot);
     buf_fmt(b, "    it failed:   pawl answer %s%s%s failed:WHY\n", run, gap, slot);
     buf_fmt(b, "    begin again: pawl answer %s%s%s again\n", run, gap, slot);

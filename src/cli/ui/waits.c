@@ -83,8 +83,10 @@ static void put_option(buf *b, size_t number, const pawl_value *option)
     put_line(b, &text);
 }
 
-static void say_wait(const session *s, const pawl_wait *w, const char *run, bool only)
+static void say_wait(session *s, const pawl_wait *w, const char *run, bool only)
 {
+    const bool doubt = doubt_is(w);
+    const pawl_value *about = w->about != NULL || !doubt ? w->about : doubt_command(&s->mem, session_store(s), run, w->id, w->node);
     buf b;
 
     buf_init(&b, NULL);
@@ -92,15 +94,17 @@ static void say_wait(const session *s, const pawl_wait *w, const char *run, bool
     if (*w->node != '\0')
         buf_fmt(&b, " at %s", w->node);
     buf_text(&b, "\n");
-    if (w->prompt != NULL && !doubt_is(w))
+    if (doubt)
+        doubt_say(w, about, &b);
+    else if (w->prompt != NULL)
         put_prompt(&b, w->prompt);
-    words_about(&b, w->about, "    ");
+    words_about(&b, about, "    ");
     words_signers(&b, w->approvers, w->signed_by, "    ");
     words_questions(&b, w->about, "    ", PROMPT_COLUMNS);
     for (size_t i = 0; i < pawl_value_size(w->options); i++)
         put_option(&b, i + 1, pawl_value_at(w->options, i));
-    if (doubt_is(w))
-        doubt_say(w, run, only, &b);
+    if (doubt)
+        doubt_say_how(w, run, only, &b);
     else
         say_how(s, w, run, only, &b);
     if (!b.failed)

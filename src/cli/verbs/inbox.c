@@ -294,34 +294,6 @@ static bool people_out(const inbox *in, int64_t now_ms)
 
 /* ---- the verb ------------------------------------------------------------------------------------------- */
 
-/* An inverse is shown as the command that undoes, with the node whose command it undoes. */
-static const pawl_value *command_shown(arena *mem, const char *task, const pawl_value *args)
-{
-    const pawl_value *undo = pawl_value_find(args, "/args/undo");
-    const char *id = pawl_value_string(pawl_value_get(args, "id")), *dot = id != NULL ? strchr(id, '.') : NULL;
-    char tool[128];
-
-    if (strcmp(task, "@undo") != 0 || undo == NULL || dot == NULL)
-        return value_pack(mem, NULL, "{s:v,s:s}", "input", args, "tool", task);
-    snprintf(tool, sizeof tool, "undo of %.*s", (int)strcspn(dot + 1, "."), dot + 1);
-    return value_pack(mem, NULL, "{s:v,s:s}", "input", undo, "tool", tool);
-}
-
-/* The command of a node that was cut off, as its run stored it: its id is that of the wait. NULL: pruned, or no memory. */
-static const pawl_value *cut_off_command(arena *mem, pawl_store *s, const inbox_question *it)
-{
-    const pawl_stream_options tasks = { .kinds = PAWL_STREAM_TASKS };
-    pawl_stream *r = pawl_stream_open(NULL, s, it->run, &tasks, NULL);
-    const pawl_value *about = NULL;
-    pawl_stream_event ev;
-
-    while (r != NULL && about == NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK)
-        if (ev.live == 0 && ev.id != NULL && ev.json != NULL && strcmp(ev.name, "call") == 0 && strcmp(ev.id, it->id) == 0)
-            about = command_shown(mem, it->task, pawl_value_get(value_parse(mem, ev.json, strlen(ev.json), "a call", NULL), "args"));
-    pawl_stream_close(r);
-    return about;
-}
-
 static bool asks_outcome(const inbox_question *it)
 {
     return pawl_value_find(it->spec, "/prompt/known") != NULL && pawl_value_get(it->spec, "about") == NULL;
@@ -341,7 +313,7 @@ static void more_find(arena *mem, pawl_store *s, inbox_question *it, const asks 
     if (!asks_outcome(it))
         return;
     it->unknown = true;
-    about = w != NULL && w->about != NULL ? w->about : cut_off_command(mem, s, it);
+    about = w != NULL && w->about != NULL ? w->about : doubt_command(mem, s, it->run, it->id, it->task);
     if (about != NULL)
         it->spec = value_with(mem, it->spec, "about", about);
 }
