@@ -98,13 +98,13 @@ static void essay(int columns, bool colour, const char *draws, const char *past,
 PAWL_TEST(test_a_node_at_work_has_a_line_and_another_when_it_is_done)
 {
     essay(80, false, "  \\      draft  llm  0.2 s\n", "  done   draft  2.7 s\n", "  waits  publish  publish it?  1 min 0 s\n",
-          "  done   publish  1 h 1 min\n");
+          "  done   publish  0.0 s\n");
     essay(40, false, "  \\      draft  llm  0.2 s\n", "  done   draft  2.7 s\n", "  waits  publish  publish it?  1 min 0 s\n",
-          "  done   publish  1 h 1 min\n");
+          "  done   publish  0.0 s\n");
     essay(200, false, "  \\      draft  llm  0.2 s\n", "  done   draft  2.7 s\n", "  waits  publish  publish it?  1 min 0 s\n",
-          "  done   publish  1 h 1 min\n");
+          "  done   publish  0.0 s\n");
     essay(80, true, "  \x1b[36m\\\x1b[0m      draft  llm  0.2 s\n", "  \x1b[32m""done\x1b[0m   draft  2.7 s\n",
-          "  \x1b[33mwaits\x1b[0m  publish  publish it?  1 min 0 s\n", "  \x1b[32m""done\x1b[0m   publish  1 h 1 min\n");
+          "  \x1b[33mwaits\x1b[0m  publish  publish it?  1 min 0 s\n", "  \x1b[32m""done\x1b[0m   publish  0.0 s\n");
 }
 
 PAWL_TEST(test_in_a_pipe_waits_and_answers_are_shown_too)
@@ -388,11 +388,12 @@ PAWL_TEST(test_an_agents_model_and_tool_calls_have_lines)
     view_draw(v, 2200, 80, 10, &out);
     is_text(&out, "  -      read_file  a.c  0.2 s\n  waits  bash  make  0.2 s\n");
     agent_fed(v, 3000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_DONE, PAWL_ITEM_ENDED, "read_file", "tool_end", "{\"is_error\":false,\"result\":\"int a;\"}");
+    agent_fed(v, 3500, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_RUNNING, PAWL_ITEM_UPDATED, "bash", "tool_start", "{\"input\":{\"command\":\"make\"}}");
     agent_fed(v, 4000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_FAILED, PAWL_ITEM_ENDED, "bash", "tool_end", "{\"is_error\":true,\"result\":\"status 2\"}");
     view_draw(v, 4000, 80, 10, &out);
     is_text(&out, "");
     view_past(v, 80, false, &out);
-    is_text(&out, "  done   read_file  a.c  1.0 s\n  failed bash  make: status 2  2.0 s\n");
+    is_text(&out, "  done   read_file  a.c  1.0 s\n  failed bash  make: status 2  0.5 s\n");
     agent_fed(v, 5000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_RUNNING, PAWL_ITEM_ADDED, "undo", "call", "{}");
     agent_fed(v, 5000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_PROPOSED, PAWL_ITEM_ADDED, "grep", "", "null");
     agent_fed(v, 5000, PAWL_ITEM_TOOL_CALL, PAWL_ITEM_DROPPED, PAWL_ITEM_ENDED, "grep", "", "null");

@@ -35,7 +35,8 @@ typedef struct group {          /* the tasks of a node that have not all ended: 
     size_t total, known;        /* tasks that are expected, and those that began */
     size_t count[TASK_DOINGS];
     size_t failures, tenth;     /* failures that have a line of their own; tenths of a fan-out that were printed */
-    int64_t began_ms;
+    int64_t began_ms, waited_ms; /* waited_ms: how long all of it waited for people or signals, until `waits_ms` */
+    int64_t waits_ms;           /* since when it does so; 0: something else goes on, too */
     bool deep;                  /* in a fan-out of subgraphs: the number of its tasks is not known in advance */
     char *what;                 /* what it does; NULL: nothing to show */
     char *trouble;              /* the last failure; NULL: none */

@@ -182,11 +182,25 @@ static seen *task_of(view *v, const char *path)
     return t;
 }
 
-static void task_move(seen *t, doing to)
+static void task_move(view *v, seen *t, doing to)
 {
-    t->of->count[t->at]--;
-    t->of->count[to]++;
+    group *g = t->of;
+    bool waits;
+
+    g->count[t->at]--;
+    g->count[to]++;
     t->at = to;
+    waits = g->count[TASK_WAITS] > 0 && g->count[TASK_RUNNING] + g->count[TASK_READY] + g->count[TASK_RETRIES] + g->count[TASK_SLEEPS] == 0;
+    if (waits == (g->waits_ms != 0))
+        return;
+    g->waited_ms += waits ? 0 : v->now_ms - g->waits_ms;
+    g->waits_ms = waits ? v->now_ms : 0;
+}
+
+/* Without the time in which it only waited for somebody. */
+static int64_t took_ms(const view *v, const group *g)
+{
+    return v->now_ms - g->began_ms - g->waited_ms - (g->waits_ms != 0 ? v->now_ms - g->waits_ms : 0);
 }
 
 static size_t group_ended(const group *g) { return g->count[TASK_DONE] + g->count[TASK_FAILED] + g->count[TASK_DENIED]; }
@@ -199,9 +213,9 @@ static void group_end(view *v, group *g)
     if (g->total > 1 && group_ended(g) > 0) {
         buf_init(&b, NULL);
         group_counts(g, &b);
-        note_add(v, g->count[TASK_FAILED] > 0 ? NOTE_FAILED : NOTE_DONE, text_copied(v, g->name), text_of(v, &b), v->now_ms - g->began_ms);
+        note_add(v, g->count[TASK_FAILED] > 0 ? NOTE_FAILED : NOTE_DONE, text_copied(v, g->name), text_of(v, &b), took_ms(v, g));
     } else if (g->count[TASK_DONE] > 0) {
-        note_add(v, NOTE_DONE, text_copied(v, g->name), text_copied(v, ""), v->now_ms - g->began_ms);
+        note_add(v, NOTE_DONE, text_copied(v, g->name), text_copied(v, ""), took_ms(v, g));
     }
     group_remove(v, g);
 }
@@ -216,7 +230,7 @@ static void so_far(view *v, group *g)
     g->tenth = tenth;
     buf_init(&b, NULL);
     group_counts(g, &b);
-    note_add(v, NOTE_SO_FAR, text_copied(v, g->name), text_of(v, &b), v->now_ms - g->began_ms);
+    note_add(v, NOTE_SO_FAR, text_copied(v, g->name), text_of(v, &b), took_ms(v, g));
 }
 
 static void task_ends(view *v, seen *t, doing how)
@@ -224,7 +238,7 @@ static void task_ends(view *v, seen *t, doing how)
     group *g = t->of;
 
     t->over = true;
-    task_move(t, how);
+    task_move(v, t, how);
     if (!g->deep && group_ended(g) >= g->total)
         group_end(v, g);
     else
@@ -377,7 +391,7 @@ static void failed_add(view *v, const seen *s, note_kind kind, char *why)
 {
     bool one = s->of->total == 1;
 
-    note_add(v, kind, label(v, s->path, !one), why, one ? v->now_ms - s->of->began_ms : -1);
+    note_add(v, kind, label(v, s->path, !one), why, one ? took_ms(v, s->of) : -1);
 }
 
 static void on_leave(view *v, const pawl_item_change *c, const pawl_value *json)
@@ -425,7 +439,7 @@ static void on_call(view *v, const pawl_item_change *c, const pawl_value *json)
 
     if (s == NULL)
         return;
-    task_move(s, TASK_RUNNING);
+    task_move(v, s, TASK_RUNNING);
     s->denied = false;
     buf_init(&b, NULL);
     if (strcmp(c->name, "jq") != 0)     /* an expression of the file is not work of the node */
@@ -440,7 +454,7 @@ static void on_started(view *v, const pawl_item_change *c, const pawl_value *jso
 
     (void)json;
     if (s != NULL)
-        task_move(s, TASK_RUNNING);
+        task_move(v, s, TASK_RUNNING);
 }
 
 static void on_again(view *v, const pawl_item_change *c, const pawl_value *json)
@@ -451,7 +465,7 @@ static void on_again(view *v, const pawl_item_change *c, const pawl_value *json)
 
     if (s == NULL)
         return;
-    task_move(s, TASK_RETRIES);
+    task_move(v, s, TASK_RETRIES);
     s->due_ms = pawl_value_int(pawl_value_get(json, "at"));
     text_take(&s->of->trouble, failure_text(v, pawl_value_get(json, "error")));
     if (s->of->total > 1 || s->of->trouble == NULL)
@@ -468,9 +482,9 @@ static void on_sleep(view *v, const pawl_item_change *c, const pawl_value *json)
     char time[ELAPSED_BYTES];
     buf b;
 
-    if (s == NULL)
+    if (s == NULL || s->at == TASK_WAITS)      /* the deadline of a wait, which is shown */
         return;
-    task_move(s, TASK_SLEEPS);
+    task_move(v, s, TASK_SLEEPS);
     s->due_ms = pawl_value_int(pawl_value_get(json, "due"));
     if (s->of->total > 1)
         return;
@@ -487,7 +501,7 @@ static void on_ask(view *v, const pawl_item_change *c, const pawl_value *json)
 
     if (s == NULL)
         return;
-    task_move(s, TASK_WAITS);
+    task_move(v, s, TASK_WAITS);
     s->over = pawl_value_bool(pawl_value_get(json, "hold"));
     buf_init(&b, NULL);
     if (strcmp(c->name, "signal") == 0) {
@@ -535,7 +549,7 @@ static void on_answer(view *v, const pawl_item_change *c, const pawl_value *json
     if (s->over && s->of->total == 1)
         group_remove(v, s->of);
     else
-        task_move(s, s->over ? TASK_DONE : TASK_READY);
+        task_move(v, s, s->over ? TASK_DONE : TASK_READY);
 }
 
 /* One of several approvers has signed: it still waits. */
@@ -558,7 +572,7 @@ static void on_receipt(view *v, const pawl_item_change *c, const pawl_value *jso
 
     if (s == NULL)
         return;
-    task_move(s, TASK_READY);
+    task_move(v, s, TASK_READY);
     s->erred = c->state != PAWL_ITEM_DONE;
     if (s->erred)
         text_take(&s->of->trouble, pawl_value_type(value) == PAWL_TYPE_OBJECT || outcome == NULL ? failure_text(v, value) : text_copied(v, outcome));
@@ -571,7 +585,7 @@ static void on_visit(view *v, const pawl_item_change *c, const pawl_value *json)
     (void)json;
     if (s == NULL)
         return;
-    task_move(s, TASK_READY);
+    task_move(v, s, TASK_READY);
     s->over = s->erred = s->denied = false;
 }
 
@@ -581,7 +595,7 @@ static void on_drop(view *v, const pawl_item_change *c, const pawl_value *json)
 
     (void)json;
     if (s != NULL && !s->over)
-        task_move(s, TASK_READY);
+        task_move(v, s, TASK_READY);
 }
 
 static void on_cancel(view *v, const pawl_item_change *c, const pawl_value *json)
@@ -631,7 +645,7 @@ static void agent_ends(view *v, const pawl_item_change *c, const pawl_value *jso
             buf_text(&b, b.size > 0 ? ": " : "");
             words_prompt(&b, result);
         }
-        note_add(v, c->state == PAWL_ITEM_FAILED ? NOTE_FAILED : NOTE_DONE, text_copied(v, g->name), text_of(v, &b), v->now_ms - g->began_ms);
+        note_add(v, c->state == PAWL_ITEM_FAILED ? NOTE_FAILED : NOTE_DONE, text_copied(v, g->name), text_of(v, &b), took_ms(v, g));
     }
     group_remove(v, g);
 }
@@ -648,7 +662,7 @@ static void on_agent(view *v, const pawl_item_change *c, const pawl_value *json)
         agent_ends(v, c, json, s);
         return;
     }
-    task_move(s, c->state == PAWL_ITEM_WAITING ? TASK_WAITS : c->state == PAWL_ITEM_RUNNING ? TASK_RUNNING : TASK_READY);
+    task_move(v, s, c->state == PAWL_ITEM_WAITING ? TASK_WAITS : c->state == PAWL_ITEM_RUNNING ? TASK_RUNNING : TASK_READY);
     if (c->kind == PAWL_ITEM_TOOL_CALL && input != NULL) {
         buf_init(&b, NULL);
         words_input(&b, input);
