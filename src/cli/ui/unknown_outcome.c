@@ -13,6 +13,26 @@ bool doubt_is(const pawl_wait *w)
     return pawl_agent_unknown(w);
 }
 
+/* Without what Pawl itself adds to the arguments of a command. */
+static const pawl_value *args_shown(arena *mem, const pawl_value *args)
+{
+    static const char *const own[] = { "check", "decision", "sandbox", "undo" };
+    const pawl_value *out = value_pack(mem, NULL, "{}"), *key, *v;
+    pawl_iter it = pawl_iter_of(args);
+
+    if (pawl_value_type(args) != PAWL_TYPE_OBJECT)
+        return args;
+    while ((v = pawl_iter_next(&it, &key)) != NULL) {
+        size_t i = 0;
+
+        while (i < sizeof own / sizeof *own && strcmp(pawl_value_string(key), own[i]) != 0)
+            i++;
+        if (i == sizeof own / sizeof *own)
+            out = value_with(mem, out, pawl_value_string(key), v);
+    }
+    return out;
+}
+
 /* An inverse is shown as the command that undoes, with the node whose command it undoes. */
 static const pawl_value *command_shown(arena *mem, const char *task, const pawl_value *args)
 {
@@ -21,7 +41,7 @@ static const pawl_value *command_shown(arena *mem, const char *task, const pawl_
     char tool[128];
 
     if ((*task != '\0' && strcmp(task, "@undo") != 0) || undo == NULL || dot == NULL)
-        return value_pack(mem, NULL, "{s:v,s:s}", "input", args, "tool", task);
+        return value_pack(mem, NULL, "{s:v,s:s}", "input", args_shown(mem, args), "tool", task);
     snprintf(tool, sizeof tool, "undo of %.*s", (int)strcspn(dot + 1, "."), dot + 1);
     return value_pack(mem, NULL, "{s:v,s:s}", "input", undo, "tool", tool);
 }

@@ -422,13 +422,14 @@ static char *name_dropped(char *why, const char *path)
 static void on_fail(view *v, const pawl_item_change *c, const pawl_value *json)
 {
     const char *code = pawl_value_string(pawl_value_get(json, "code"));
+    const bool denied = code != NULL && strcmp(code, pawl_code_name(PAWL_DENIED)) == 0;
     seen *s = task_of(v, c->path);
 
     if (s == NULL)
         return;
     if (s->of->failures++ < FAILURES_SHOWN)
-        failed_add(v, s, code != NULL && strcmp(code, pawl_code_name(PAWL_DENIED)) == 0 ? NOTE_DENIED : NOTE_FAILED,
-                   name_dropped(failure_text(v, json), c->path));
+        failed_add(v, s, denied ? NOTE_DENIED : NOTE_FAILED, denied && s->denied && s->of->trouble != NULL ?
+                   text_copied(v, s->of->trouble) : name_dropped(failure_text(v, json), c->path));
     task_ends(v, s, TASK_FAILED);
 }
 

@@ -5,6 +5,7 @@
 #include "cli/run_list.h"
 #include "cli/store_place.h"
 #include "cli/verbs.h"
+#include "engine/run/owner.h"
 #include "history/current_state.h"
 #include "history/index_check.h"
 #include "pawl/agent.h"
@@ -139,6 +140,8 @@ static const char *note_of(ls_page *p, const pawl_head *h)
     buf_init(&b, NULL);
     if (h->parked != NULL) {
         buf_fmt(&b, "parked: %s", h->parked);
+    } else if (!h->over && owner_dead(h->owner)) {
+        buf_fmt(&b, "it died; pawl resume %s", h->run);
     } else if (h->lease_ms > p->now_ms && h->owner != NULL) {
         buf_fmt(&b, "held by %s", h->owner);
     } else if (!h->over && h->wake_ms > 0) {

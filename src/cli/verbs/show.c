@@ -5,6 +5,7 @@
 #include "cli/missing_secret.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
+#include "engine/run/owner.h"
 #include "kernel/state.h"
 
 static void put_row(buf *b, const char *name, const char *text)
@@ -60,8 +61,7 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
     put_row(b, "journal", text);
     hash_hex(&st->head, hex);
     put_row(b, "head", hex);
-    if (head->owner != NULL)
-        put_row(b, "held by", head->owner);
+    put_row(b, "held by", owner_dead(head->owner) ? "a process that has died: `pawl resume` goes on" : head->owner);
     put_row(b, "store", cli_store_name(s->c));
 }
 
