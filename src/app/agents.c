@@ -88,7 +88,8 @@ static pawl_code run_post_tools(const pawl_job *job, pawl_reply *reply, void *ar
 {
     const session *s = arg;
     const char *cwd = pawl_value_string(pawl_value_get(job->args, "cwd"));
-    const pawl_value *words;
+    const char *const *keys = (const char *const *)s->file->post_tools_env;
+    const pawl_value *words, *env;
     pawl_job own = *job;
     pawl_code rc;
     arena mem;
@@ -98,8 +99,9 @@ static pawl_code run_post_tools(const pawl_job *job, pawl_reply *reply, void *ar
     words = value_pack(&mem, NULL, "[]");
     for (size_t i = 0; s->file->post_tools[i] != NULL; i++)
         words = value_push(&mem, words, value_string(&mem, s->file->post_tools[i], strlen(s->file->post_tools[i])));
-    own.args = value_pack(&mem, NULL, "{s:b,s:s,s:v,s:v,s:v}", "check", 1, "cwd", cwd, "env",
-                          env_keyless(&mem, (const char *const *)s->file->post_tools_env), "run", words, "stdin", post_tools_input(&mem, job->args, cwd));
+    env = env_more(&mem, env_keyless(&mem, keys), session_env(s, &mem, cwd), keys);
+    own.args = value_pack(&mem, NULL, "{s:b,s:s,s:v,s:v,s:v}", "check", 1, "cwd", cwd, "env", env, "run", words, "stdin",
+                          post_tools_input(&mem, job->args, cwd));
     if (own.args == NULL)
         rc = pawl_reply_fail(reply, PAWL_NOMEM, "post-tools: no memory");
     else if (pawl_mode_named(job->mode) == PAWL_MODE_PLAN)
@@ -136,21 +138,24 @@ static pawl_code hook_perform(const session *s, const pawl_job *job, pawl_reply 
     return s->client != NULL && pawl_value_find(job->args, "/hook/callback") != NULL ? s->client(job, reply, s->client_arg) : effect_hook(job, reply, NULL);
 }
 
-/* A hook in the manner of Claude Code gets the path of the transcript; it is not part of the journal, for it is another one on another machine. */
+/* Hooks get the variables of settings, those in the manner of Claude Code the path of the transcript; neither is part of the journal, for both are others on
+ * another machine. */
 pawl_code session_hook(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const session *s = arg;
     const pawl_value *input = pawl_value_get(job->args, "input");
     const char *run = pawl_value_string(pawl_value_get(input, "session_id"));
     char path[TRANSCRIPT_PATH_BYTES];
+    const pawl_value *env;
     pawl_job own = *job;
     pawl_code rc;
     arena mem;
 
-    if (s->transcripts == NULL || run == NULL || pawl_value_get(pawl_value_get(job->args, "hook"), "project") == NULL || !transcript_path(run, path))
-        return hook_perform(s, job, reply);
     arena_init(&mem, NULL, 4096);
-    own.args = value_with(&mem, job->args, "input", value_with(&mem, input, "transcript_path", value_string(&mem, path, strlen(path))));
+    if ((env = session_env(s, &mem, pawl_value_string(pawl_value_get(input, "cwd")))) != NULL && pawl_value_size(env) > 0)
+        own.args = value_with(&mem, own.args, "env", env);
+    if (s->transcripts != NULL && run != NULL && pawl_value_get(pawl_value_get(job->args, "hook"), "project") != NULL && transcript_path(run, path))
+        own.args = value_with(&mem, own.args, "input", value_with(&mem, input, "transcript_path", value_string(&mem, path, strlen(path))));
     rc = own.args == NULL ? pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory") : hook_perform(s, &own, reply);
     arena_free(&mem);
     return rc;

@@ -414,6 +414,40 @@ static void told_to(void *ctx, const char *text)
     app_note(ctx, "%s", text);
 }
 
+/* ---- its variables ------------------------------------------------------------------------------------------------ */
+
+/* Those that decide what Pawl itself is, and where it keeps its things, are the person's, not a file's. */
+static bool is_variable(const char *name)
+{
+    static const char *const own[] = { "PAWL_", "XDG_", "LD_", "CLAUDE_PROJECT_DIR", "CLAUDE_CONFIG_DIR" };
+
+    if (strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != strlen(name) || *name == '\0' || strcmp(name, "HOME") == 0)
+        return false;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strncmp(name, own[i], strlen(own[i])) == 0)
+            return false;
+    return true;
+}
+
+static bool is_text(const pawl_value *v)
+{
+    const char *text = pawl_value_string(v);
+
+    return text != NULL && strlen(text) == pawl_value_size(v);
+}
+
+/* The variables that do not count. */
+static void env_told(const rules_look *k)
+{
+    pawl_iter it = pawl_iter_of(k->f->trusted ? pawl_value_get(k->f->v, "env") : NULL);
+    const pawl_value *key, *v;
+
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        if (!is_variable(pawl_value_string(key)) || !is_text(v))
+            app_note(k->told, "%s: env.%.80s does not count: %s", k->f->path, pawl_value_string(key),
+                     is_variable(pawl_value_string(key)) ? "it is no text" : "this variable is not a file's to set");
+}
+
 /* ---- one file --------------------------------------------------------------------------------------------------- */
 
 /* In one line what of it waits for trust. */
@@ -504,6 +538,7 @@ const pawl_value *claude_said(const app_caller *caller, const app_caller *told, 
     if (rc != PAWL_OK)
         return NULL;
     out = value_pack(mem, NULL, "{s:{s:v,s:v,s:v,s:v}}", "permissions", "additionalDirectories", folders, "allow", lists[0], "ask", lists[1], "deny", lists[2]);
+    env_told(&k);
     if (hooks == NULL || !(f->trusted || (f->guards && !pawl_value_bool(pawl_value_get(f->v, "disableAllHooks")))))
         return out;
     if ((hooks = hooks_of_claude(mem, hooks, &foreign, err)) == NULL)
@@ -582,53 +617,6 @@ pawl_code claude_decided(const app_caller *told, const claude_files *of, claude_
 
 /* ---- variables -------------------------------------------------------------------------------------------------------- */
 
-/* Those that decide what Pawl itself is, and where it keeps its things, are the person's, not a file's. */
-static bool is_variable(const char *name)
-{
-    static const char *const own[] = { "PAWL_", "XDG_", "LD_", "CLAUDE_PROJECT_DIR", "CLAUDE_CONFIG_DIR" };
-
-    if (strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") != strlen(name) || *name == '\0' || strcmp(name, "HOME") == 0)
-        return false;
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strncmp(name, own[i], strlen(own[i])) == 0)
-            return false;
-    return true;
-}
-
-/* Those of one file that no file before it has; all of them are added to `set`. */
-static pawl_code env_take(const app_caller *told, arena *mem, const claude_file *f, const pawl_value **set, pawl_err *err)
-{
-    const pawl_value *env = pawl_value_get(f->v, "env"), *key, *v;
-    pawl_iter it = pawl_iter_of(env);
-
-    if (env != NULL && pawl_value_type(env) != PAWL_TYPE_OBJECT)
-        return fail(err, PAWL_INVALID, "%s: \"env\" is an object of texts", f->path);
-    while (f->trusted && (v = pawl_iter_next(&it, &key)) != NULL) {
-        const char *name = pawl_value_string(key), *text = pawl_value_string(v);
-
-        if (!is_variable(name) || text == NULL || strlen(text) != pawl_value_size(v)) {
-            app_note(told, "%s: env.%.80s does not count: %s", f->path, name, is_variable(name) ? "it is no text" : "this variable is not a file's to set");
-            continue;
-        }
-        if (pawl_value_get(*set, name) != NULL)
-            continue;
-        if (setenv(name, text, 1) != 0 || (*set = value_with(mem, *set, name, v)) == NULL)
-            return fail(err, PAWL_NOMEM, "%s: no memory for its variables", f->path);
-    }
-    return PAWL_OK;
-}
-
-pawl_code claude_env_set(const app_caller *told, arena *mem, const char *folder, pawl_err *err)
-{
-    claude_files *files = arena_zero(mem, sizeof *files);
-    const pawl_value *set = value_pack(mem, NULL, "{}");
-    pawl_code rc = files == NULL ? fail(err, PAWL_NOMEM, "no memory for the settings") : claude_find(mem, folder, files, err);
-
-    for (size_t i = 0; rc == PAWL_OK && i < files->count; i++)
-        rc = env_take(told, mem, &files->all[i], &set, err);
-    return rc;
-}
-
 /* A list of names cannot be complete, so words that are in such names. */
 static bool may_be_secret(const char *name)
 {
@@ -645,39 +633,24 @@ static bool may_be_secret(const char *name)
     return strcasecmp(name, "PAT") == 0 || strncasecmp(name, "PAT_", 4) == 0;
 }
 
-const char *const *claude_env_names(arena *mem, const char *folder, const char *const *names, pawl_err *err)
+const pawl_value *claude_env(arena *mem, const char *folder, bool for_model, pawl_err *err)
 {
     claude_files *files = arena_zero(mem, sizeof *files);
-    const char **out;
-    size_t n = 0, more = 0;
+    const pawl_value *out = value_pack(mem, NULL, "{}");
+    pawl_code rc = files == NULL ? fail(err, PAWL_NOMEM, "no memory for the settings") : claude_find(mem, folder, files, err);
 
-    if (files == NULL || claude_find(mem, folder, files, err) != PAWL_OK) {
-        if (files == NULL)
-            fail(err, PAWL_NOMEM, "no memory for the settings");
-        return NULL;
-    }
-    while (names != NULL && names[n] != NULL)
-        n++;
-    for (size_t i = 0; i < files->count; i++)
-        more += files->all[i].trusted ? pawl_value_size(pawl_value_get(files->all[i].v, "env")) : 0;
-    if (more == 0)
-        return names;
-    if ((out = arena_zero(mem, (n + more + 1) * sizeof *out)) == NULL) {
-        fail(err, PAWL_NOMEM, "no memory for the settings");
-        return NULL;
-    }
-    for (size_t i = 0; i < n; i++)
-        out[i] = names[i];
-    for (size_t i = 0; i < files->count; i++) {
+    for (size_t i = 0; rc == PAWL_OK && i < files->count; i++) {
         pawl_iter it = pawl_iter_of(files->all[i].trusted ? pawl_value_get(files->all[i].v, "env") : NULL);
         const pawl_value *key, *v;
 
         while ((v = pawl_iter_next(&it, &key)) != NULL) {
-            const char *name = pawl_value_string(key), *set = getenv(name), *text = pawl_value_string(v);
+            const char *name = pawl_value_string(key);
 
-            if (is_variable(name) && !may_be_secret(name) && set != NULL && text != NULL && strcmp(set, text) == 0)
-                out[n++] = name;
+            if (is_variable(name) && is_text(v) && !(for_model && may_be_secret(name)) && pawl_value_get(out, name) == NULL)
+                out = value_with(mem, out, name, v);
         }
     }
-    return (const char *const *)out;
+    if (rc == PAWL_OK && out == NULL)
+        fail(err, PAWL_NOMEM, "no memory for variables of settings");
+    return rc == PAWL_OK ? out : NULL;
 }

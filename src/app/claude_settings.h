@@ -45,10 +45,7 @@ typedef struct claude_word {
 } claude_word;
 PAWL_MUST_USE pawl_code claude_decided(const app_caller *told, const claude_files *of, claude_word *out, pawl_err *err);
 
-/* Sets the variables of `env` in this process, for it and for all that it starts. Call while it has one thread. */
-PAWL_MUST_USE pawl_code claude_env_set(const app_caller *told, arena *mem, const char *folder, pawl_err *err);
-/* `names` (may be NULL) and those of these variables that commands of a model get too: no key, no password; each has the value of its file in this process.
- * NULL with err->code PAWL_OK: there are none. */
-const char *const *claude_env_names(arena *mem, const char *folder, const char *const *names, pawl_err *err);
+/* {NAME: TEXT} of `env` of the files that are trusted for `folder`; those for commands of a model: no key, no password. Any thread. NULL: see err. */
+const pawl_value *claude_env(arena *mem, const char *folder, bool for_model, pawl_err *err);
 
 #endif

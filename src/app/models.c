@@ -50,7 +50,7 @@ pawl_code session_models(session *s, pawl_err *err)
 {
     static const char lead[] = "script:";
 
-    s->llm = (pawl_llm){ .price = price, .price_ctx = s };
+    s->llm = (pawl_llm){ .price = price, .price_ctx = s, .setting = session_setting, .setting_ctx = s };
     for (size_t g = 0; s->file != NULL && g < s->file->nscripts; g++) {
         const char *path = s->file->scripts[g] + sizeof lead - 1;
         const file_source *src = s->file->sources;

@@ -109,7 +109,7 @@ pawl_code sandbox_settings(arena *mem, pawl_sandbox *out, const char **from, paw
 
 pawl_code session_sandbox(session *s, pawl_err *err)
 {
-    tools_beside beside = { .keep = NULL };
+    tools_beside beside = { .env = session_env_of_model, .ctx = s };
     pawl_sandbox box;
     pawl_err why = {0};
     const char *from;
@@ -122,9 +122,7 @@ pawl_code session_sandbox(session *s, pawl_err *err)
         return fail(err, PAWL_NOMEM, "no memory for tools");
     if ((rc = sandbox_settings(&s->mem, &box, &from, err)) != PAWL_OK)
         return rc;
-    box.env = claude_env_names(&s->mem, s->folder, box.env, &why);
-    if (why.code == PAWL_OK)
-        beside.keep = trust_folders(&s->mem, &why);
+    beside.keep = trust_folders(&s->mem, &why);
     if (why.code != PAWL_OK)
         return fail(err, why.code, "%s", why.text);
     if (box.need == PAWL_SANDBOX_PREFERRED)

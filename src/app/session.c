@@ -248,7 +248,7 @@ pawl_code session_open(session *s, pawl_store *store, pawl_err *err)
         (s->anchor != NULL && pawl_engine_anchor(s->engine, anchor_keep, s->anchor, err) != PAWL_OK))
         return err->code;
     pawl_engine_approvers(s->engine, signers_asked, NULL);
-    return session_bind(s, err);
+    return session_env_read(s, err) == PAWL_OK ? session_bind(s, err) : err->code;
 }
 
 pawl_engine *session_engine(session *s) { return s->engine; }

@@ -32,6 +32,8 @@ typedef struct session {
     const char *path;           /* of the file, as given; of a plug-in, absolute */
     pawl_value *kept;           /* the "@file" of the run; NULL: files are read from disk */
     pawl_bytes first;           /* the text of the file itself, once it was read */
+    const pawl_value *env;      /* {NAME: TEXT}: variables of settings that are trusted, for what agents start in `folder`; NULL: none */
+    const pawl_value *env_of_model;     /* those of them that commands of a model get */
     script *scripts;
     pawl_llm llm;               /* settings of models of providers */
     app_anchor *anchor;         /* NULL: heads are not anchored */
@@ -112,6 +114,11 @@ pawl_code session_tool_bind(session *s, const file_effect *e, pawl_err *err);   
 pawl_code session_agents_bind(session *s, pawl_err *err);
 struct transcript *session_transcripts(session *s);            /* NULL: no agents, or no memory */
 pawl_code session_hook(const pawl_job *job, pawl_reply *reply, void *arg);      /* the handler of "hook", whose argument is the session */
+/* variables.c: what settings set, for what agents start in `cwd` (NULL: its folder); {NAME: TEXT}, NULL: none. session_env_read is called once, before. */
+pawl_code session_env_read(session *s, pawl_err *err);
+const char *session_setting(void *session, const char *name);  /* a key or an address of a model; NULL: there is none */
+const pawl_value *session_env(const session *s, arena *mem, const char *cwd);
+const pawl_value *session_env_of_model(void *session, arena *mem, const char *cwd);
 pawl_code session_sandbox(session *s, pawl_err *err);          /* sandbox_settings.c: that of its tools, with a note if it is not required */
 /* instructions.c: AGENTS.md, else CLAUDE.md with its imports; NULL with err->code PAWL_OK: there is neither. */
 const pawl_value *session_instructions(session *s, pawl_err *err);

@@ -98,6 +98,7 @@ pawl_code effect_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     arena_init(&mem, NULL, 4096);
     names = names_of(&mem, pawl_value_get(h, "env"));
     env = names != NULL ? env_keyless(&mem, names) : NULL;
+    env = env_more(&mem, env, pawl_value_get(job->args, "env"), names);       /* of settings: its caller's, not the journal's */
     if (env != NULL && project != NULL)         /* in the manner of Claude Code */
         env = value_with(&mem, env, "CLAUDE_PROJECT_DIR", project);
     if (run != NULL)

@@ -91,6 +91,8 @@ size_t last_lines(const char *data, size_t size, unsigned lines);
 /* The member "env" for a program that gets no key of a model and no secret of a run (NAME_API_KEY, PAWL_SECRET_NAME) except those in `names` (may be
  * NULL; ends in NULL): {NAME: null}. NULL: no memory. */
 const pawl_value *env_keyless(arena *mem, const char *const *names);
+/* `env` with {NAME: TEXT} of `more` (may be NULL), without its keys and secrets except those in `names`. NULL: no memory, or no `env`. */
+const pawl_value *env_more(arena *mem, const pawl_value *env, const pawl_value *more, const char *const *names);
 
 /* ---- http.c --------------------------------------------------------------------------------------- */
 
@@ -155,6 +157,8 @@ PAWL_MUST_USE pawl_code tools_add_set(pawl_tools *t, unsigned set, pawl_err *err
 /* What the program gives the model's commands beside their sandbox. */
 typedef struct tools_beside {
     const char *const *keep;    /* absolute paths that none of them writes, wherever they lie: settings that act outside; ends in NULL; NULL: none */
+    const pawl_value *(*env)(void *ctx, arena *mem, const char *cwd);       /* {NAME: TEXT}: variables of commands in that folder; NULL: none. Any thread */
+    void *ctx;
 } tools_beside;
 void tools_beside_give(pawl_tools *t, const tools_beside *b);   /* before the first call; its lists are lent as long as the set */
 

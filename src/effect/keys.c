@@ -42,3 +42,14 @@ const pawl_value *env_keyless(arena *mem, const char *const *names)
     }
     return env;
 }
+
+const pawl_value *env_more(arena *mem, const pawl_value *env, const pawl_value *more, const char *const *names)
+{
+    pawl_iter it = pawl_iter_of(more);
+    const pawl_value *key, *v;
+
+    while (env != NULL && (v = pawl_iter_next(&it, &key)) != NULL)
+        if (!is_key(pawl_value_string(key)) || among(pawl_value_string(key), names))
+            env = value_with(mem, env, pawl_value_string(key), v);
+    return env;
+}

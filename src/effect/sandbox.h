@@ -68,9 +68,10 @@ void inside_put(sandbox_words *w, const sandbox_ask *ask);
 
 /* ---- sandbox_env.c: the environment of the model's commands -------------------------------------------------------- */
 
-/* The variables of this process that are in the list of harmless ones, or named by `s` (may be NULL); ends in NULL. NULL: no memory. */
-char **env_allowed(arena *mem, const pawl_sandbox *s);
+/* The variables of this process that are in the list of harmless ones, or named by `s` (may be NULL), and those of `more` ({NAME: TEXT}; NULL: none) in
+ * their place or beside them; ends in NULL. NULL: no memory. */
+char **env_allowed(arena *mem, const pawl_sandbox *s, const pawl_value *more);
 /* The same for a command that only reads: nothing in it makes a program run another one (shell_reading_env). */
-char **env_reading(arena *mem, const pawl_sandbox *s);
+char **env_reading(arena *mem, const pawl_sandbox *s, const pawl_value *more);
 
 #endif

@@ -42,26 +42,57 @@ static bool allowed(const char *entry, const pawl_sandbox *s)
     return false;
 }
 
-char **env_allowed(arena *mem, const pawl_sandbox *s)
+/* "NAME=VALUE"; NULL: no memory. */
+static char *entry_of(arena *mem, const char *name, const char *value)
+{
+    const size_t n = strlen(name), m = strlen(value);
+    char *entry = arena_get(mem, n + m + 2);
+
+    if (entry == NULL)
+        return NULL;
+    memcpy(entry, name, n);
+    entry[n] = '=';
+    memcpy(entry + n + 1, value, m + 1);
+    return entry;
+}
+
+static bool is_replaced(const char *entry, const pawl_value *more)
+{
+    pawl_iter it = pawl_iter_of(more);
+    const size_t n = strcspn(entry, "=");
+    const pawl_value *key;
+
+    while (pawl_iter_next(&it, &key) != NULL)
+        if (pawl_value_size(key) == n && memcmp(pawl_value_string(key), entry, n) == 0)
+            return true;
+    return false;
+}
+
+char **env_allowed(arena *mem, const pawl_sandbox *s, const pawl_value *more)
 {
     size_t n = 0, at = 0;
+    pawl_iter it = pawl_iter_of(more);
+    const pawl_value *key, *v;
     char **out;
 
     while (environ != NULL && environ[n] != NULL)
         n++;
-    if ((out = arena_get(mem, (n + 1) * sizeof *out)) == NULL)
+    if ((out = arena_get(mem, (n + pawl_value_size(more) + 1) * sizeof *out)) == NULL)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        if (allowed(environ[i], s))
+        if (allowed(environ[i], s) && !is_replaced(environ[i], more))
             out[at++] = environ[i];
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        if (pawl_value_string(v) != NULL && (out[at++] = entry_of(mem, pawl_value_string(key), pawl_value_string(v))) == NULL)
+            return NULL;
     out[at] = NULL;
     return out;
 }
 
-char **env_reading(arena *mem, const pawl_sandbox *s)
+char **env_reading(arena *mem, const pawl_sandbox *s, const pawl_value *more)
 {
     const char *const *own = shell_reading_env();
-    char **allowed = env_allowed(mem, s), **out;
+    char **allowed = env_allowed(mem, s, more), **out;
     size_t n = 0, nown = 0, at = 0;
 
     while (allowed != NULL && allowed[n] != NULL)

@@ -160,7 +160,7 @@ static pawl_code probe(arena *mem, const pawl_sandbox *limits, const outside *o,
     p.third = box.inside;
     p.groups = box.group.procs;
     p.ngroups = box.group.n;
-    if ((p.argv = argv_make(mem, &box, o)) == NULL || (p.envp = env_allowed(mem, &s)) == NULL)
+    if ((p.argv = argv_make(mem, &box, o)) == NULL || (p.envp = env_allowed(mem, &s, NULL)) == NULL)
         rc = fail(err, PAWL_NOMEM, "no memory for a sandbox");
     else if ((rc = process_run(&p, err)) == PAWL_OK && (p.stopped != STOPPED_NOT || p.status != 0))
         rc = fail(err, PAWL_EFFECT, "the sandbox ended with status %d: %.*s", p.status, (int)(p.err.size < 200 ? p.err.size : 200), p.err.data);

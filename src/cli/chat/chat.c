@@ -3,7 +3,6 @@
  * Called by main.c on the main thread, which drives the run; chat_in.c and chat_out.c have a thread each. Owns the struct chat. */
 #include "cli/chat/chat.h"
 #include "cli/run_driver.h"
-#include "app/claude_settings.h"
 #include "app/settings.h"
 #include "app/ways.h"
 #include "cli/verbs.h"
@@ -565,13 +564,10 @@ static int chat_with(chat *k, const pawl_value *prompt)
     cli_call *c = k->c;
     char run[RUN_ID_BYTES];
     const char *again = cli_given(c, "resume");
-    char here[4096];
     pawl_err err = {0};
     pawl_store *store;
     int code = EXIT_DONE;
 
-    if (getcwd(here, sizeof here) != NULL && claude_env_set(&c->app, &c->mem, here, &err) != PAWL_OK)
-        return cli_fail(c, err.code, &err);
     if (chat_hello_check(k, &err) != PAWL_OK)
         return cli_fail(c, err.code, &err);
     if (cli_given(c, "continue") != NULL) {

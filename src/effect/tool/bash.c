@@ -319,6 +319,12 @@ static void git_take_back(tool_call *c, int git)
     close(git);
 }
 
+/* What the program gives commands of this folder. */
+static const pawl_value *env_beside(tool_call *c)
+{
+    return c->beside->env != NULL ? c->beside->env(c->beside->ctx, &c->mem, c->cwd) : NULL;
+}
+
 static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox *in)
 {
     const int64_t limit_ms = input_count(c, "timeout_ms", BASH_MS), began = clock_ms();
@@ -329,7 +335,8 @@ static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox
     pawl_code rc;
 
     p.until_ms = job_until(c->job, limit_ms, &p.limit);
-    if ((p.envp = reads ? env_reading(&c->mem, c->sandbox) : env_allowed(&c->mem, c->sandbox)) == NULL || !argv_make(c, &p, in))
+    p.envp = reads ? env_reading(&c->mem, c->sandbox, env_beside(c)) : env_allowed(&c->mem, c->sandbox, env_beside(c));
+    if (p.envp == NULL || !argv_make(c, &p, in))
         return tool_nomem(c);
     buf_init(&p.out, &c->r->alloc);
     buf_init(&p.err, &c->r->alloc);
@@ -374,15 +381,16 @@ pawl_code tool_bash(tool_call *c)
 
 static const pawl_value *args_of(tool_call *c)
 {
-    const pawl_value *run = value_pack(&c->mem, NULL, "[]"), *args;
+    const pawl_value *run = value_pack(&c->mem, NULL, "[]"), *env = env_keyless(&c->mem, c->tool->env), *args;
     buf in;
 
+    env = env_more(&c->mem, env, env_beside(c), c->tool->env);
     for (size_t i = 0; c->run[i] != NULL; i++)
         run = value_push(&c->mem, run, value_string(&c->mem, c->run[i], strlen(c->run[i])));
     buf_init(&in, &c->r->alloc);
     canon(&in, c->input);
     args = in.failed ? NULL
-                     : value_pack(&c->mem, NULL, "{s:v,s:v,s:v,s:s,s:i,s:i}", "env", env_keyless(&c->mem, c->tool->env), "run", run, "stdin",
+                     : value_pack(&c->mem, NULL, "{s:v,s:v,s:v,s:s,s:i,s:i}", "env", env, "run", run, "stdin",
                                   value_string(&c->mem, in.data, in.size), "cwd", c->cwd, "timeout_ms", (int64_t)c->tool->timeout_ms, "output_bytes",
                                   (int64_t)WHOLE_BYTES_MAX);
     buf_free(&in);
