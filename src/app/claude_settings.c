@@ -314,8 +314,8 @@ static bool rule_reads(arena *mem, const pawl_value *rule, const char *list, paw
 /* Whether there is something that a rule about this tool could be about. Tools of the agent's own file are added by their names. */
 static bool tool_here(const char *rule)
 {
-    static const char here[] = " Bash Read Edit Write MultiEdit NotebookEdit NotebookRead Glob Grep LS WebFetch Network Agent Task Todo AskUser EnterPlan ExitPlan "
-                               "ToolSearch Node Prompt ";
+    static const char here[] = " Bash BashOutput KillShell Read Edit Write MultiEdit NotebookEdit NotebookRead Glob Grep LS WebFetch Network Agent Task Todo AskUser "
+                               "EnterPlan ExitPlan ToolSearch Node Prompt ";
     const char *open = strchr(rule, '(');
     const size_t n = open != NULL ? (size_t)(open - rule) : strlen(rule);
 

@@ -122,7 +122,8 @@ typedef struct process {
     size_t in_size;
     size_t output_bytes;        /* maximum kept of each stream */
     void (*heard)(void *ctx, const char *data, size_t size);    /* gets the output as it arrives; NULL: nobody */
-    void *heard_ctx;
+    void (*began)(void *ctx);   /* told once the program has been started, by process_run(); NULL: nobody */
+    void *heard_ctx;            /* of both */
     bool joined;                /* stderr goes to the same place as stdout: `out` has the beginning of both, `err` the end of what is not in `out` */
     int64_t until_ms;           /* by clock_ms; INT64_MAX: no limit */
     const char *limit;          /* name of the limit */
@@ -150,7 +151,7 @@ bool fd_path(int fd, char out[TOOL_PATH_BYTES]);       /* the path of an open fi
 /* ---- tool/registry.c: the built-in tools as they were ----------------------------------------------------- */
 
 /* Their names, schemas and descriptions are part of an agent's machine: a run keeps the number of the set that it was begun with. */
-enum { TOOLSET_FIRST = 1, TOOLSET_NOW = 3 };
+enum { TOOLSET_FIRST = 1, TOOLSET_NOW = 4 };
 /* Adds all built-in tools of a set. As pawl_tools_add_builtin(). */
 PAWL_MUST_USE pawl_code tools_add_set(pawl_tools *t, unsigned set, pawl_err *err);
 

@@ -403,6 +403,8 @@ pawl_code process_run(process *p, pawl_err *err)
     run_init(&r, p);
     if ((rc = start(&r, err)) == PAWL_OK) {
         pipe_guard(&hold);
+        if (p->began != NULL)
+            p->began(p->heard_ctx);
         for (int64_t now = clock_ms(); !over(&r, now); now = clock_ms()) {
             decide(&r, now);
             turn(&r);

@@ -57,6 +57,7 @@ pawl_engine *pawl_engine_new(pawl_machine *m, pawl_store *store, pawl_err *err)
     e->grace_ms = GRACE_MS;
     pthread_mutex_init(&e->said_lock, NULL);
     pthread_mutex_init(&e->rouse_lock, NULL);
+    pthread_mutex_init(&e->left_lock, NULL);
     cond_begin(&e->rouse);
     lock_init(&e->lock);
     buf_init(&e->text, &alloc);
@@ -88,6 +89,7 @@ void pawl_engine_free(pawl_engine *e)
             outbox_stop_all(r);
     outbox_end_pool(e);
     outbox_end_held(e);
+    left_end_all(e);
     renewal_end(e);
     http_forget();
     for (size_t i = 0; i < e->run_slots; i++)
@@ -121,6 +123,7 @@ void pawl_engine_free(pawl_engine *e)
     pthread_mutex_destroy(&e->said_lock);
     pthread_cond_destroy(&e->rouse);
     pthread_mutex_destroy(&e->rouse_lock);
+    pthread_mutex_destroy(&e->left_lock);
     mem_free(&alloc, e, sizeof *e);
 }
 

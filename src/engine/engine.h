@@ -85,6 +85,8 @@ struct pawl_engine {
     pool *pool;
     completions *completions;
     lease_renewal *lease_renewal;
+    pthread_mutex_t left_lock;  /* guards `left` */
+    struct left_running *left;  /* what handlers left running (outlive.c) */
     _Atomic(struct stream_ring *) ring;     /* for stream readers (run/stream_ring.h); NULL: no reader so far */
     bool lease_loss;            /* under lock: a lease was lost, and commands of its run may still be queued */
     _Atomic int64_t leases_until_ms;    /* by steady_of(): every lease of this engine is valid until then; 0: unknown, or a lease was lost */
@@ -146,6 +148,10 @@ void completions_put(pawl_engine *e, outbox_entry *entry);       /* any thread; 
 void completions_wake(pawl_engine *e);          /* any thread: ends a wait in completions_take() */
 void completions_heard(pawl_engine *e);         /* the driving thread is at work: lowers the descriptor */
 outbox_entry *completions_take(pawl_engine *e, int64_t wait_ms);      /* all finished attempts, linked by `queued`; waits for the first one; NULL: none */
+
+/* outlive.c: what handlers left running */
+void left_end(pawl_engine *e, const char *run, uint64_t life);  /* the run has ended */
+void left_end_all(pawl_engine *e);              /* every handler has returned */
 
 /* pool.c: threads that run attempts */
 void pool_begin(pawl_engine *e, unsigned threads);

@@ -1,12 +1,12 @@
-/* bash.c - commands: those of the model, in a sandbox, and tools that are programs.
+/* bash.c - commands: those of the model, in a sandbox, also in the background; and tools that are programs.
  *
  * Called by call.c through the entry of the tool, on the thread of the job, which waits for the process. */
 #define _XOPEN_SOURCE 700       /* realpath */
 #include "effect/command_rules.h"
-#include "effect/sandbox.h"
-#include "effect/tool/tool.h"
+#include "effect/tool/bg_shell.h"
 #include "net/net.h"
 #include "policy/file_rules.h"
+#include "policy/network.h"
 #include "shell/shell.h"
 
 #include <fcntl.h>
@@ -149,12 +149,12 @@ static bool only_reads(tool_call *c, bool *reads)
     return s != NULL;
 }
 
-/* The words before the command; none without a sandbox. */
-static pawl_code sandbox_of(tool_call *c, const roots *r, bool reads, sandbox *in)
+/* The words before the command; none without a sandbox. `ways`: whose rules about the network hold, as long as the sandbox. */
+static pawl_code sandbox_of(tool_call *c, const roots *r, bool reads, const pawl_policy *ways, sandbox *in)
 {
     const bool plan = tool_in_plan(c->job), off = c->sandbox->need == PAWL_SANDBOX_OFF;
     sandbox_ask ask = { .kind = plan || reads ? SANDBOX_READ_ONLY : SANDBOX_WORKSPACE, .hidden = off ? NULL : c->sandbox,
-                        .keep = c->beside->keep, .policy = plan || reads ? NULL : c->job->policy };
+                        .keep = c->beside->keep, .policy = plan || reads ? NULL : ways };
     char why[SANDBOX_SAID_BYTES] = "";
     pawl_err err = {0};
     sandbox_is is;
@@ -187,21 +187,21 @@ static const char *shell_program(void)
     return "/bin/sh";
 }
 
-static bool argv_make(tool_call *c, process *p, const sandbox *in)
+static bool argv_make(tool_call *c, arena *mem, process *p, const sandbox *in)
 {
     const char *const own[] = { shell_program(), "-c", input_text(c, "command") };
 
-    if ((p->argv = arena_zero(&c->mem, (in->n + 4) * sizeof *p->argv)) == NULL)
+    if ((p->argv = arena_zero(mem, (in->n + 4) * sizeof *p->argv)) == NULL)
         return false;
     for (size_t i = 0; i < in->n; i++)
-        p->argv[i] = arena_text(&c->mem, in->words[i]);
+        p->argv[i] = arena_text(mem, in->words[i]);
     p->third = in->inside;
     p->fourth = in->channel;
     p->groups = in->group.procs;
     p->ngroups = in->group.n;
     for (size_t i = 0; i < 3; i++)
-        p->argv[in->n + i] = arena_text(&c->mem, own[i]);
-    return !c->mem.failed;
+        p->argv[in->n + i] = arena_text(mem, own[i]);
+    return !mem->failed;
 }
 
 /* The reply: output, and how the command ended. */
@@ -285,44 +285,15 @@ static pawl_code bash_run(tool_call *c, process *p, pawl_err *why)
     return rc;
 }
 
-/* Where git looks for its configuration and hooks, if that file is in a repository: a repository of its own has none, and a command could make one. git
- * makes files beside it all the time, so that nothing can be mounted there. */
-static const char git_leads[] = "commondir";
-
-static bool git_leads_away(int git)
-{
-    struct stat st;
-
-    return fstatat(git, git_leads, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* The repository as it is before the command, which may put another folder, or a link, in its place. -1: there is none, or its configuration is elsewhere. */
-static int git_open(const root *one)
-{
-    char path[PATH_MAX];
-    int git = -1;
-
-    if (snprintf(path, sizeof path, "%s/.git", one->real) < (int)sizeof path)
-        git = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (git < 0 || !git_leads_away(git))
-        return git;
-    close(git);
-    return -1;
-}
-
-static void git_take_back(tool_call *c, int git)
-{
-    if (git < 0)
-        return;
-    if (git_leads_away(git) && unlinkat(git, git_leads, 0) == 0)
-        snprintf(c->note, sizeof c->note, "its .git/commondir was removed: it would lead git to another configuration");
-    close(git);
-}
-
 /* What the program gives commands of this folder. */
 static const pawl_value *env_beside(tool_call *c)
 {
     return c->beside->env != NULL ? c->beside->env(c->beside->ctx, &c->mem, c->cwd) : NULL;
+}
+
+static char **env_make(tool_call *c, arena *mem, bool reads)
+{
+    return reads ? env_reading(mem, c->sandbox, env_beside(c)) : env_allowed(mem, c->sandbox, env_beside(c));
 }
 
 static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox *in)
@@ -335,16 +306,16 @@ static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox
     pawl_code rc;
 
     p.until_ms = job_until(c->job, limit_ms, &p.limit);
-    p.envp = reads ? env_reading(&c->mem, c->sandbox, env_beside(c)) : env_allowed(&c->mem, c->sandbox, env_beside(c));
-    if (p.envp == NULL || !argv_make(c, &p, in))
+    if ((p.envp = env_make(c, &c->mem, reads)) == NULL || !argv_make(c, &c->mem, &p, in))
         return tool_nomem(c);
     buf_init(&p.out, &c->r->alloc);
     buf_init(&p.err, &c->r->alloc);
     for (size_t i = 0; i < r->n; i++)
-        git[i] = git_open(&r->all[i]);
+        git[i] = git_guard_open(r->all[i].real);
     rc = bash_run(c, &p, &why);
     for (size_t i = 0; i < r->n; i++)
-        git_take_back(c, git[i]);
+        if (git_guard_close(git[i]))
+            snprintf(c->note, sizeof c->note, "%s", GIT_GUARD_NOTE);
     if (rc == PAWL_OK)
         rc = ended(c, &p, p.stopped == STOPPED_TIMEOUT && p.until_ms - began < limit_ms ? p.until_ms - began : limit_ms);
     else if (rc == PAWL_UNKNOWN || rc == PAWL_NOMEM)
@@ -353,6 +324,37 @@ static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox
         rc = tool_error(c, "IO error: %s", why.text);
     buf_free(&p.err);
     buf_free(&p.out);
+    return rc;
+}
+
+/* The shell gets copies of what it needs of the call. */
+static pawl_code behind_fill(tool_call *c, const roots *r, bool reads, bg_start *b)
+{
+    const pawl_policy *rules = c->job->policy;
+    pawl_err err = {0};
+    pawl_code rc;
+
+    if (pawl_policy_networks(rules) && (b->ways = policy_of_networks(rules, &err)) == NULL)
+        return pawl_reply_fail(c->r, err.code, "%s: %s", c->job->effect, err.text);
+    if ((rc = sandbox_of(c, r, reads, b->ways, &b->in)) != PAWL_OK)
+        return rc;
+    b->limit_ms = input_count(c, "timeout_ms", 0);
+    b->p = (process){ .cwd = arena_text(&b->mem, r->all[0].real), .joined = true, .confined = true };
+    if ((b->p.envp = env_make(c, &b->mem, reads)) == NULL || !argv_make(c, &b->mem, &b->p, &b->in))
+        return tool_nomem(c);
+    for (; b->ngit < r->n; b->ngit++)
+        b->git[b->ngit] = git_guard_open(r->all[b->ngit].real);
+    return PAWL_OK;
+}
+
+static pawl_code bash_behind(tool_call *c, const roots *r, bool reads)
+{
+    bg_start *b = bg_start_new();
+    const pawl_code rc = b != NULL ? behind_fill(c, r, reads, b) : tool_nomem(c);
+
+    if (rc == PAWL_OK)
+        return bg_start_go(c, b);
+    bg_start_drop(b);
     return rc;
 }
 
@@ -370,7 +372,9 @@ pawl_code tool_bash(tool_call *c)
         return rc;
     if (!only_reads(c, &reads))
         rc = tool_nomem(c);
-    else if ((rc = sandbox_of(c, r, reads, &in)) == PAWL_OK)
+    else if (input_flag(c, "run_in_background"))
+        rc = bash_behind(c, r, reads);
+    else if ((rc = sandbox_of(c, r, reads, c->job->policy, &in)) == PAWL_OK)
         rc = bash_in(c, r, reads, &in);
     sandbox_close(&in);
     roots_close(r);

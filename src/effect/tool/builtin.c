@@ -48,7 +48,15 @@ static const char grep_schema[] = OBJECT("\"pattern\"",
 static const char bash_schema[] = OBJECT("\"command\"",
     TEXT("command", SOME, "run by bash, in the workspace") ","
     NUMBER("timeout_ms", 1, 600000, "how long it may take; 120000") ","
-    TEXT("description", "", "what it does, in a few words"));
+    TEXT("description", "", "what it does, in a few words") ","
+    FLAG("run_in_background", "true: it goes on while you do other things; bash_output reads what it writes, and timeout_ms limits it only if given"));
+
+static const char bash_output_schema[] = OBJECT("\"bash_id\"",
+    TEXT("bash_id", SOME, "of the shell: bash_...") ","
+    TEXT("filter", SOME, "a regular expression: only lines that it fits, and the others cannot be read later"));
+
+static const char kill_shell_schema[] = OBJECT("\"shell_id\"",
+    TEXT("shell_id", SOME, "of the shell: bash_..."));
 
 static const char fetch_schema[] = OBJECT("\"url\"",
     TEXT("url", SOME, "http or https"));
@@ -104,6 +112,12 @@ const builtin builtins[] = {
         .description = "Run a command in the workspace; stdout and stderr come back together. Nothing can be typed into it, each call is a new shell, and "
                        "what it leaves running is ended with it. Outside the workspace it may only read, as a rule. For files use the tools for files." },
                        tool_bash, 1 },
+    { { .name = "bash_output", .rule = "BashOutput", .schema = bash_output_schema, .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_AT_LEAST_ONCE,
+        .beside = true,
+        .description = "Read what a shell in the background has written since you last read it, and whether it still runs." }, tool_bash_output, 4 },
+    { { .name = "kill_shell", .rule = "KillShell", .schema = kill_shell_schema, .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_AT_LEAST_ONCE,
+        .beside = true,
+        .description = "End a shell in the background, and all that it has started." }, tool_kill_shell, 4 },
     { { .name = "web_fetch", .rule = "WebFetch", .schema = fetch_schema, .cls = PAWL_PERMISSION_NET, .effect = PAWL_CLASS_AT_LEAST_ONCE,
         .timeout_ms = 70000, .beside = true,
         .description = "Get a page by its address, as text. It is followed to other pages of the same host only." }, tool_fetch, 1 },

@@ -47,5 +47,12 @@ const builtin_was builtins_were[] = {
         NUMBER("offset", 0, 1000000, "how many of the first to skip") ","
         FLAG("no_ignore", "also files that .gitignore leaves out")),
       "Find lines of files by a regular expression. What lies in .git, what git ignores, and files that are no text, are left out." },
+    { "bash", 3,
+      OBJECT("\"command\"",
+        TEXT("command", SOME, "run by bash, in the workspace") ","
+        NUMBER("timeout_ms", 1, 600000, "how long it may take; 120000") ","
+        TEXT("description", "", "what it does, in a few words")),
+      "Run a command in the workspace; stdout and stderr come back together. Nothing can be typed into it, each call is a new shell, and "
+      "what it leaves running is ended with it. Outside the workspace it may only read, as a rule. For files use the tools for files." },
 };
 const size_t builtins_were_count = sizeof builtins_were / sizeof *builtins_were;

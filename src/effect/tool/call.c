@@ -197,7 +197,7 @@ static pawl_code asked(tool_call *c, const tool_entry *e, bool *told)
 pawl_code tool_perform(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const tool_entry *e = arg;
-    tool_call c = { .job = job, .r = reply, .tool = &e->tool, .run = e->run, .sandbox = e->sandbox, .beside = e->beside };
+    tool_call c = { .job = job, .r = reply, .tool = &e->tool, .run = e->run, .sandbox = e->sandbox, .beside = e->beside, .bg = e->bg };
     bool told = false;
     pawl_code rc;
 

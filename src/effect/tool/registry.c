@@ -1,7 +1,7 @@
 /* registry.c - a set of tools, in the order in which they were added.
  *
  * The set belongs to its caller; it is filled on one thread before the engine gets it, and read on any thread afterwards. */
-#include "effect/tool/tool.h"
+#include "effect/tool/bg_shell.h"
 
 enum {
     TOOL_NAME_MAX = 56,
@@ -21,6 +21,7 @@ struct pawl_tools {
     size_t n, cap;
     pawl_sandbox sandbox;       /* its lists are in `mem` */
     tools_beside beside;
+    bg_shells *bg;
 };
 
 pawl_tools *pawl_tools_new(const pawl_alloc *alloc, pawl_err *err)
@@ -28,7 +29,8 @@ pawl_tools *pawl_tools_new(const pawl_alloc *alloc, pawl_err *err)
     const pawl_alloc own = mem_or_default(alloc);
     pawl_tools *t = mem_new(&own, sizeof *t);
 
-    if (t == NULL) {
+    if (t == NULL || (t->bg = bg_shells_new()) == NULL) {
+        mem_free(&own, t, sizeof *t);
         fail(err, PAWL_NOMEM, "tools: no memory");
         return NULL;
     }
@@ -44,6 +46,7 @@ void pawl_tools_free(pawl_tools *t)
     if (t == NULL)
         return;
     alloc = t->alloc;
+    bg_shells_free(t->bg);
     arena_free(&t->mem);
     mem_free(&alloc, t->all, t->cap * sizeof(tool_entry *));
     mem_free(&alloc, t, sizeof *t);
@@ -101,6 +104,7 @@ static tool_entry *entry_make(pawl_tools *t, const pawl_tool *tool, pawl_err *er
         return NULL;
     e->sandbox = &t->sandbox;
     e->beside = &t->beside;
+    e->bg = t->bg;
     e->tool = *tool;
     e->tool.name = arena_text(&t->mem, tool->name);
     e->tool.rule = arena_text(&t->mem, tool->rule != NULL ? tool->rule : tool->name);

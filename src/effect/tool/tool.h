@@ -34,6 +34,7 @@ struct tool_call {
     const char *const *run;     /* words of a tool that is a program */
     const pawl_sandbox *sandbox;        /* of the model's commands */
     const tools_beside *beside;
+    struct bg_shells *bg;       /* of its set (bg_shell.h) */
     const char *cwd;            /* absolute path of a folder */
     const reach_list *reach;         /* what no tool opens; of roots_open() */
     const denied_files *denied; /* of opened.c; NULL: not looked for yet */
@@ -60,6 +61,7 @@ typedef struct tool_entry {
     const char *const *run;     /* words of a program */
     const pawl_sandbox *sandbox;        /* of its set */
     const tools_beside *beside;
+    struct bg_shells *bg;       /* of its set */
     bool any_mode;              /* it checks the mode itself, because it runs the model's commands */
 } tool_entry;
 
@@ -205,6 +207,14 @@ enum { REGEX_LITERAL_BYTES = 64 };
 /* A text that each match of such an expression contains: its size; 0: none is known. It has no blank, for which a NUL may stand in a file. */
 size_t regex_literal(const char *text, char out[REGEX_LITERAL_BYTES]);
 
+/* ---- git_guard.c: commands do not lead git away ------------------------------------------------------------------- */
+
+/* The repository of a folder as it is before a command, which may put another folder, or a link, in its place. -1: there is none, or its configuration is
+ * elsewhere. */
+int git_guard_open(const char *folder);
+bool git_guard_close(int git);          /* after it; true: a file was removed that would have led git away */
+#define GIT_GUARD_NOTE "its .git/commondir was removed: it would lead git to another configuration"
+
 /* ---- html.c: pure ------------------------------------------------------------------------------------------------- */
 
 /* The text of a page: tags, scripts and styles are dropped, a link is `text (url)`. The output has at most about twice the size of the input. */
@@ -212,7 +222,7 @@ void html_text(const char *data, size_t size, buf *out);
 
 /* ---- the tools ---------------------------------------------------------------------------------------------------- */
 
-tool_fn tool_read, tool_list, tool_edit, tool_write, tool_glob, tool_grep, tool_bash, tool_fetch, tool_command;
+tool_fn tool_read, tool_list, tool_edit, tool_write, tool_glob, tool_grep, tool_bash, tool_bash_output, tool_kill_shell, tool_fetch, tool_command;
 typedef struct builtin { pawl_tool tool; tool_fn *own; unsigned since; } builtin;       /* since: the first set that has it */
 extern const builtin builtins[];
 extern const size_t builtins_count;

@@ -59,6 +59,10 @@ void later_stop(outbox_entry *entry);           /* calls the stop function of it
 bool later_drop(outbox_entry *entry);           /* true: it was pending without a stop function, and may be freed */
 void later_unlist(outbox_entry *entry);         /* the id now belongs to the next attempt */
 
+/* ---- outlive.c: on the handler's thread ------------------------------------------------------------------------- */
+
+pawl_code job_outlive(const pawl_job *job, pawl_end_fn *end, void *ctx);
+
 /* ---- resolve_unknown.c ------------------------------------------------------------------------------------------ */
 
 bool resolve_begin(pawl_engine *e, outbox_entry *entry);        /* true: it will perform `on_unknown`; false: it has no such effect */

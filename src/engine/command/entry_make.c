@@ -48,7 +48,7 @@ static outbox_entry *entry_alloc(pawl_engine *e, const char *id, const char *eff
     buf_init(&entry->cost.usage, &e->alloc);
     buf_init(&entry->output, &e->alloc);
     entry->job = (pawl_job){ .id = arena_strdup(&entry->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = job_say,
-                             .delta = job_delta, .finish = job_finish, .ctx = entry };
+                             .delta = job_delta, .finish = job_finish, .outlive = job_outlive, .ctx = entry };
     entry->e = e;
     entry->job.effect = effect == NULL ? NULL : arena_strdup(&entry->mem, effect, strlen(effect));
     entry->job.args = args == NULL ? NULL : value_copy(&entry->mem, args);

@@ -92,6 +92,8 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     if (h != NULL)
         ring_stored(h, r, a->seq, records);
     tell_watcher(e, r);
+    if (status_is_terminal(r->st->status))
+        left_end(e, r->id, r->st->life);
     blobs_stored(e, r);
     buf_reset(&r->lines);
     buf_reset(&r->snapshot);
