@@ -305,7 +305,8 @@ static pawl_code kept_of(session *s, pawl_state *st, const char **main, pawl_err
         *main = plugin_label(s, st);
         if (*main == NULL && pawl_state_status(st) == PAWL_STATUS_SUBMITTED)
             return fail(err, PAWL_GONE, "%s: it was made, but its start was not stored: begin it again, and `pawl rm --force %s`", s->run, s->run);
-        return *main != NULL ? PAWL_OK : fail(err, PAWL_GONE, "%s: it has kept no agent file: it was begun by another program; --file FILE gives one", s->run);
+        return *main != NULL ? PAWL_OK : fail(err, PAWL_GONE, "%s: a program began it, with a machine of its own, and only that program goes on with it; "
+                                             "`pawl ls`, `inbox`, `log`, `export` and `rm` work without the machine", s->run);
     }
     bytes = value_block_bytes(kept);
     if ((s->kept = malloc(bytes)) == NULL)

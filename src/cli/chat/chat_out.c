@@ -176,8 +176,9 @@ static const pawl_value *kept(chat *k, const pawl_value *v)
 }
 
 /* Whoever reads only the answer would not know that a call was denied. */
-static void denied_said(const chat *k, const char *word, const pawl_value *input)
+static void denied_said(const chat *k, const char *name, const char *word, const pawl_value *input)
 {
+    const pawl_agent_tool *t = name != NULL ? tool_of(k, name) : NULL;
     buf b;
 
     if (k->format == CHAT_STREAM || k->c->bare)
@@ -185,7 +186,8 @@ static void denied_said(const chat *k, const char *word, const pawl_value *input
     buf_init(&b, NULL);
     words_input(&b, input);
     buf_char(&b, '\0');
-    cli_note(k->c, "denied: %s %s; to be asked: --ask wait; to allow it: a rule in `permissions`, or --mode", word, b.failed ? "" : b.data);
+    cli_note(k->c, "denied: %s %s; to be asked: --ask wait; to allow all such calls: \"%s\" under `allow` in `permissions`", word, b.failed ? "" : b.data,
+             t != NULL && t->rule != NULL ? t->rule : word);
     buf_free(&b);
 }
 
@@ -205,7 +207,7 @@ static void denied(chat *k, const pawl_value *tool, const pawl_value *id)
     word = chat_tool_word(k, pawl_value_string(tool));
     one = value_pack(&k->scratch, NULL, "{s:v,s:s,s:v}", "tool_input", input, "tool_name", word != NULL ? word : "", "tool_use_id", id);
     k->turn.denials = value_push(&k->mem, k->turn.denials, kept(k, one));
-    denied_said(k, word != NULL ? word : "", input);
+    denied_said(k, pawl_value_string(tool), word != NULL ? word : "", input);
 }
 
 static void on_tool(chat *k, const pawl_value *m, chat_source *of)

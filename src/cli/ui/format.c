@@ -78,9 +78,20 @@ void words_prompt(buf *out, const pawl_value *prompt)
     if (text == NULL)
         text = pawl_value_string(pawl_value_get(prompt, "text"));
     if (text != NULL)
-        buf_text(out, text);
+        words_asked(out, text);
     else if (prompt != NULL)
         canon(out, prompt);
+}
+
+void words_asked(buf *out, const char *text)
+{
+    static const char stored[] = "asked, for no rule allows it: ";
+
+    if (strncmp(text, stored, sizeof stored - 1) == 0) {
+        buf_text(out, "approval required, no rule allows it: ");
+        text += sizeof stored - 1;
+    }
+    buf_text(out, text);
 }
 
 void words_option(buf *out, const pawl_value *option, bool whole)

@@ -230,8 +230,9 @@ static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_
     const cli_call *c = in->c;
     size_t columns = c->out_tty ? (size_t)cli_columns(1) - 2 : PROMPT_COLUMNS_MAX;
     const pawl_value *prompt = pawl_value_get(it->spec, "prompt");
-    const char *text = pawl_value_string(pawl_value_get(prompt, "text"));
+    const char *text = pawl_value_string(pawl_value_type(prompt) == PAWL_TYPE_STRING ? prompt : pawl_value_get(prompt, "text"));
     char ago[16], until[32];
+    buf asked;
 
     cli_ago(ago, now_ms - it->asked_ms);
     buf_fmt(out, "%s%s%s  ", c->colour ? "\x1b[1m" : "", it->run, c->colour ? "\x1b[0m" : "");
@@ -256,10 +257,14 @@ static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_
         words_lines(out, pawl_value_string(pawl_value_find(prompt, "/known/detail")), "  ");
     } else if (prompt != NULL) {
         buf_word(out, "  ");
+        buf_init(&asked, NULL);
         if (text != NULL)
-            cli_cut(out, text, strlen(text), columns);
+            words_asked(&asked, text);
+        if (text != NULL && !asked.failed)
+            cli_cut(out, asked.data, asked.size, columns);
         else
             cli_short(out, prompt, columns);
+        buf_free(&asked);
         buf_char(out, '\n');
     }
     words_about(out, pawl_value_get(it->spec, "about"), "  ");

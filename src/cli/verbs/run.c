@@ -69,6 +69,7 @@ static const pawl_value *input_of(session *s, pawl_err *err)
 {
     const char *given = cli_given(s->c, "input");
     const pawl_value *v = NULL;
+    bool read;
     buf b;
 
     buf_init(&b, NULL);
@@ -76,9 +77,11 @@ static const pawl_value *input_of(session *s, pawl_err *err)
         v = value_pack(&s->mem, err, "{}");
     else if (input_bytes(given, &b, err))
         v = value_parse(&s->mem, b.data != NULL ? b.data : "", b.size, "--input", err);
+    read = b.size > 0;
     buf_free(&b);
-    if (v != NULL && pawl_value_type(v) != PAWL_TYPE_OBJECT) {
-        fail(err, PAWL_INVALID, "--input is an object of channels, such as '{\"dir\":\".\"}'");
+    if ((v != NULL && pawl_value_type(v) != PAWL_TYPE_OBJECT) || (v == NULL && read && given[0] != '{' && given[0] != '@' && given[0] != '-')) {
+        *err = (pawl_err){0};
+        fail(err, PAWL_INVALID, "--input is an object of channels in JSON, such as '%s'; @FILE and - read it", session_is_agent(s) ? "{\"input\":\"TEXT\"}" : "{\"dir\":\".\"}");
         return NULL;
     }
     return v != NULL && input_fits(s, v, err) ? v : NULL;
