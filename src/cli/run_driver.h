@@ -26,6 +26,9 @@ pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_e
 /* Whether the run accepts an event of that kind now: EXIT_DONE, or the exit code after the reason was printed. */
 int go_may_tell(session *s, pawl_event_kind kind);
 const pawl_value *set_values(cli_call *c, int *code);                       /* retry.c: --set CHANNEL=JSON... as an object */
+/* run.c: whether each member of `values` is a channel of the file, and no secret; false: err says which, and what was meant. */
+bool channels_known(const session *s, const pawl_value *values, const char *what, pawl_err *err);
+bool set_fits(session *s, const pawl_value *set, int *code);                /* retry.c: the same for --set; false: the error was printed */
 const char *go_who(void);                       /* the user of this process, as the system says: "ada", "uid 1000" */
 
 /* budget.c: the limits that an option gives, in the form of "@budget". EXIT_DONE, or the usage error was printed. */

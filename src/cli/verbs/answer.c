@@ -215,7 +215,7 @@ static bool update_given(session *s, const ask *of, buf *update, int *code)
 {
     const pawl_value *set = set_values(s->c, code);
 
-    if (set == NULL)
+    if (set == NULL || (!ask_is_childs(of, s->run) && !set_fits(s, set, code)))
         return false;
     if (pawl_value_size(set) == 0)
         return true;

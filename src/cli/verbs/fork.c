@@ -111,7 +111,8 @@ static int fork_run(cli_call *c)
         return code;
     if ((set = set_values(c, &code)) == NULL || (s = session_of_run(c, c->args[0], &code)) == NULL)
         return code;
-    code = fork_from(s, seq, set);
+    if (set_fits(s, set, &code))
+        code = fork_from(s, seq, set);
     session_free(s);
     return code;
 }

@@ -428,6 +428,10 @@ static int log_run(cli_call *c, pawl_store *s, const char *run, const char *from
     pawl_code rc = err.code;
     int code;
 
+    if (r == NULL && rc == PAWL_INVALID && from != NULL) {
+        err = (pawl_err){0};
+        fail(&err, rc, "%s: it has no entry %s yet; without --from the log shows those that are there", run, cli_given(c, "from"));
+    }
     if (r == NULL)
         return cli_fail(c, rc, &err);
     buf_init(&l.out, NULL);

@@ -28,10 +28,20 @@ const pawl_value *set_values(cli_call *c, int *code)
     return out;
 }
 
+bool set_fits(session *s, const pawl_value *set, int *code)
+{
+    pawl_err err = {0};
+
+    if (session_is_agent(s) || channels_known(s, set, "--set", &err))
+        return true;
+    *code = cli_fail(s->c, PAWL_INVALID, &err);
+    return false;
+}
+
 static int retry_run(cli_call *c)
 {
     pawl_event ev = { .kind = PAWL_EV_REOPEN, .by = go_who() };
-    const pawl_value *set, *caps;
+    const pawl_value *given, *set, *caps;
     pawl_err err = {0};
     session *s;
     buf text;
@@ -39,11 +49,14 @@ static int retry_run(cli_call *c)
 
     if ((set = set_values(c, &code)) == NULL || (code = budget_bounds(c, "budget", &caps)) != EXIT_DONE)
         return code;
+    given = set;
     if (pawl_value_size(caps) > 0)
         set = value_with(&c->mem, set, "@budget", caps);
     if ((s = session_of_run(c, c->args[0], &code)) == NULL)
         return code;
     buf_init(&text, NULL);
+    if (!set_fits(s, given, &code))
+        goto out;
     if ((code = go_mode_with(s, &set)) == EXIT_DONE && !s->upgraded)
         canon(&text, set);
     else if (code == EXIT_DONE && !session_upgraded(s, set, &text, &err))
@@ -53,6 +66,7 @@ static int retry_run(cli_call *c)
         ev.update = text.data;
     if (code == EXIT_DONE)
         code = go_tell(s, &ev);
+out:
     buf_free(&text);
     session_free(s);
     return code;

@@ -37,15 +37,12 @@ static bool input_bytes(const char *given, buf *out, pawl_err *err)
     return err->code == PAWL_OK && !out->failed;
 }
 
-/* Checks the input by the schema of the file and by its channels. */
-static bool input_fits(const session *s, const pawl_value *v, pawl_err *err)
+bool channels_known(const session *s, const pawl_value *values, const char *what, pawl_err *err)
 {
-    pawl_iter it = pawl_iter_of(v);
+    pawl_iter it = pawl_iter_of(values);
     const pawl_value *key;
 
-    if (s->file == NULL)
-        return true;
-    while (pawl_iter_next(&it, &key) != NULL) {
+    while (s->file != NULL && pawl_iter_next(&it, &key) != NULL) {
         const char *name = pawl_value_string(key), *names[256];
         char hint[120] = "";
         size_t n = 0;
@@ -56,12 +53,18 @@ static bool input_fits(const session *s, const pawl_value *v, pawl_err *err)
         for (size_t i = 0; i < s->file->nchannels && n < 256; i++)
             names[n++] = s->file->channels[i].c.name;
         if (ch != NULL)
-            fail(err, PAWL_INVALID, "input: channel \"%s\" is a secret, which is never given as input", name);
+            fail(err, PAWL_INVALID, "%s: channel \"%s\" is a secret, which is never given as input", what, name);
         else
-            fail(err, PAWL_INVALID, "input: the agent has no channel \"%s\"%s", name, did_you_mean(hint, sizeof hint, name, names, n));
+            fail(err, PAWL_INVALID, "%s: the agent has no channel \"%s\"%s", what, name, did_you_mean(hint, sizeof hint, name, names, n));
         return false;
     }
-    return s->file->input == NULL || schema_check(s->file->input, v, "input", err) == PAWL_OK;
+    return true;
+}
+
+/* Checks the input by the schema of the file and by its channels. */
+static bool input_fits(const session *s, const pawl_value *v, pawl_err *err)
+{
+    return channels_known(s, v, "input", err) && (s->file == NULL || s->file->input == NULL || schema_check(s->file->input, v, "input", err) == PAWL_OK);
 }
 
 /* NULL: see err; or no input was given and none is needed (err.code PAWL_OK). */
