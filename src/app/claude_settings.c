@@ -6,6 +6,7 @@
 #include "policy/gate.h"
 #include "shell/shell.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,12 +244,53 @@ static bool person_wants(arena *mem, claude_files *out, pawl_err *err)
     return true;
 }
 
+/* As names are written in an order: by their bytes. */
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* managed-settings.d beside it: a later file wins over an earlier one, and each over managed-settings.json. */
+static pawl_code managed_add(arena *mem, claude_files *out, pawl_err *err)
+{
+    claude_file f = { .scope = CLAUDE_MANAGED, .base = "/etc/claude-code", .trusted = true };
+    static const char folder[] = "/etc/claude-code/managed-settings.d";
+    const char *names[CLAUDE_FILES_MAX];
+    DIR *dir = opendir(folder);
+    struct dirent *e;
+    pawl_code rc = PAWL_OK;
+    size_t n = 0;
+
+    if (dir == NULL && errno != ENOENT && errno != ENOTDIR)
+        return fail(err, PAWL_IO, "%s: %s", folder, strerror(errno));
+    while (dir != NULL && rc == PAWL_OK && (e = readdir(dir)) != NULL) {
+        const size_t size = strlen(e->d_name);
+
+        if (*e->d_name == '.' || size < 5 || strcmp(e->d_name + size - 5, ".json") != 0)
+            continue;
+        if (n == CLAUDE_FILES_MAX)
+            rc = fail(err, PAWL_LIMIT, "%s: more than %d settings files (CLAUDE_FILES_MAX)", folder, CLAUDE_FILES_MAX);
+        else if ((names[n++] = settings_in(mem, folder, e->d_name)) == NULL)
+            rc = fail(err, PAWL_NOMEM, "no memory for the settings");
+    }
+    if (dir != NULL)
+        closedir(dir);
+    if (rc == PAWL_OK && n > 0)
+        qsort(names, n, sizeof *names, by_name);
+    while (rc == PAWL_OK && n > 0) {
+        f.path = names[--n];
+        rc = file_add(mem, out, f, err);
+    }
+    f.path = "/etc/claude-code/managed-settings.json";
+    return rc == PAWL_OK ? file_add(mem, out, f, err) : rc;
+}
+
 /* The rules of the innermost folder are the project's; in the order in which single values win. */
 static pawl_code found_in_order(arena *mem, const char *folder, claude_files *out, pawl_err *err)
 {
     const char *home = claude_home(mem), *here = folder;
-    claude_file f = { .scope = CLAUDE_MANAGED, .path = "/etc/claude-code/managed-settings.json", .base = "/etc/claude-code", .trusted = true };
-    pawl_code rc = file_add(mem, out, f, err);
+    claude_file f;
+    pawl_code rc = managed_add(mem, out, err);
 
     for (; rc == PAWL_OK && here != NULL && out->project == NULL; here = above(mem, here))
         if (home == NULL || here == folder || strncmp(home, here, strlen(here)) != 0 || strcmp(home + strlen(here), "/.claude") != 0)
@@ -264,7 +306,19 @@ static pawl_code found_in_order(arena *mem, const char *folder, claude_files *ou
     return rc;
 }
 
-pawl_code claude_find(arena *mem, const char *folder, claude_files *out, pawl_err *err)
+/* As with a folder that nobody trusts, but for its hooks. */
+static void source_leave(claude_file *f, unsigned without)
+{
+    static const unsigned bits[] = { [CLAUDE_USER] = 1, [CLAUDE_PROJECT] = 2, [CLAUDE_LOCAL] = 4 };
+
+    if (f->scope == CLAUDE_MANAGED || (without & bits[f->scope]) == 0)
+        return;
+    f->left = true;
+    f->guards = f->guards || f->trusted;
+    f->trusted = false;
+}
+
+pawl_code claude_find(arena *mem, const char *folder, unsigned without, claude_files *out, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
@@ -274,9 +328,11 @@ pawl_code claude_find(arena *mem, const char *folder, claude_files *out, pawl_er
         return err->code;
     if (folder != NULL && *folder == '/')
         rc = found_in_order(mem, folder, out, err);
-    for (size_t i = 0; i < out->count; i++)
+    for (size_t i = 0; i < out->count; i++) {
+        source_leave(&out->all[i], without);
         if (out->all[i].project == NULL)
             out->all[i].project = out->project != NULL ? out->project : folder;
+    }
     return rc;
 }
 
@@ -521,7 +577,7 @@ const pawl_value *claude_said(const app_caller *caller, const app_caller *told, 
     const hook_foreign foreign = { .from = f->path, .project = f->project, .ignored = of->ignored, .told = told_to, .ctx = (void *)(uintptr_t)told };
     pawl_code rc = members_look(&k);
 
-    if (!f->trusted && !f->outer)
+    if (!f->trusted && !f->outer && !f->left)
         trust_wanted(caller, f);
     else if (f->outer && pawl_value_size(hooks) > 0)
         trust_told(caller, &f->trust, f->path, f->project, "hooks");
@@ -633,11 +689,11 @@ static bool may_be_secret(const char *name)
     return strcasecmp(name, "PAT") == 0 || strncasecmp(name, "PAT_", 4) == 0;
 }
 
-const pawl_value *claude_env(arena *mem, const char *folder, bool for_model, pawl_err *err)
+const pawl_value *claude_env(arena *mem, const char *folder, unsigned without, bool for_model, pawl_err *err)
 {
     claude_files *files = arena_zero(mem, sizeof *files);
     const pawl_value *out = value_pack(mem, NULL, "{}");
-    pawl_code rc = files == NULL ? fail(err, PAWL_NOMEM, "no memory for the settings") : claude_find(mem, folder, files, err);
+    pawl_code rc = files == NULL ? fail(err, PAWL_NOMEM, "no memory for the settings") : claude_find(mem, folder, without, files, err);
 
     for (size_t i = 0; rc == PAWL_OK && i < files->count; i++) {
         pawl_iter it = pawl_iter_of(files->all[i].trusted ? pawl_value_get(files->all[i].v, "env") : NULL);
@@ -653,4 +709,18 @@ const pawl_value *claude_env(arena *mem, const char *folder, bool for_model, paw
     if (rc == PAWL_OK && out == NULL)
         fail(err, PAWL_NOMEM, "no memory for variables of settings");
     return rc == PAWL_OK ? out : NULL;
+}
+
+/* ---- the sandbox -------------------------------------------------------------------------------------------------------- */
+
+const char *claude_boxed(arena *mem, const char *folder, pawl_err *err)
+{
+    claude_files *files = arena_zero(mem, sizeof *files);
+
+    if (files == NULL || claude_find(mem, folder, 0, files, err) != PAWL_OK)
+        return files == NULL ? (fail(err, PAWL_NOMEM, "no memory for the settings"), NULL) : NULL;
+    for (size_t i = 0; i < files->count; i++)
+        if (pawl_value_bool(pawl_value_get(pawl_value_get(files->all[i].v, "sandbox"), "enabled")))
+            return files->all[i].path;
+    return "";
 }

@@ -15,7 +15,8 @@ typedef struct claude_file {
     const char *project;        /* the folder with its .claude; of the person's and managed files the nearest such folder, or the working folder */
     bool trusted;               /* what widens counts */
     bool outer;                 /* of a folder above the project: only what restricts counts */
-    bool guards;                /* .. and the person trusts it: its hooks run, too, for they may deny */
+    bool left;                  /* the call does not name its source: only what restricts counts */
+    bool guards;                /* one of these, and trusted: its hooks run, too, for they may deny */
     trust_said trust;           /* of a project's file, or of one above */
     const pawl_value *v;
 } claude_file;
@@ -28,8 +29,8 @@ typedef struct claude_files {
     const pawl_value *ignored;  /* what the person wants left out though it may restrict; NULL: nothing */
 } claude_files;
 
-/* All of them for `folder`. None are there, or the person has said "claude": false: count is 0. */
-PAWL_MUST_USE pawl_code claude_find(arena *mem, const char *folder, claude_files *out, pawl_err *err);
+/* All of them for `folder`; `without`: as in app_caller. None are there, or the person has said "claude": false: count is 0. */
+PAWL_MUST_USE pawl_code claude_find(arena *mem, const char *folder, unsigned without, claude_files *out, pawl_err *err);
 
 /* What one file says, as settings of Pawl do: {"permissions": {"allow","ask","deny","additionalDirectories"}, "hooks"}. A member that may restrict and is
  * not here is refused by its name. `caller` is told what waits for trust, `told` what is left out (NULL: it was told before). NULL: see err. */
@@ -46,6 +47,8 @@ typedef struct claude_word {
 PAWL_MUST_USE pawl_code claude_decided(const app_caller *told, const claude_files *of, claude_word *out, pawl_err *err);
 
 /* {NAME: TEXT} of `env` of the files that are trusted for `folder`; those for commands of a model: no key, no password. Any thread. NULL: see err. */
-const pawl_value *claude_env(arena *mem, const char *folder, bool for_model, pawl_err *err);
+const pawl_value *claude_env(arena *mem, const char *folder, unsigned without, bool for_model, pawl_err *err);
+/* The first of the files that wants a sandbox (sandbox.enabled); "": none. NULL: see err. */
+const char *claude_boxed(arena *mem, const char *folder, pawl_err *err);
 
 #endif

@@ -112,7 +112,7 @@ pawl_code session_sandbox(session *s, pawl_err *err)
     tools_beside beside = { .env = session_env_of_model, .ctx = s };
     pawl_sandbox box;
     pawl_err why = {0};
-    const char *from;
+    const char *from, *boxed = "";
     pawl_code rc;
 
     if (s->file == NULL || s->hands_out || (s->tools == NULL && s->file->agent == NULL && s->file->helpers == NULL))
@@ -127,7 +127,11 @@ pawl_code session_sandbox(session *s, pawl_err *err)
         return fail(err, why.code, "%s", why.text);
     if (box.need == PAWL_SANDBOX_PREFERRED)
         app_note(s->caller, "%s: commands of agents may run without a sandbox, where none can be made", from);
-    if (box.need == PAWL_SANDBOX_OFF)
+    if (box.need == PAWL_SANDBOX_OFF && (boxed = claude_boxed(&s->mem, s->folder, &why)) == NULL)
+        return fail(err, why.code, "%s", why.text);
+    if (box.need == PAWL_SANDBOX_OFF && *boxed != '\0')
+        app_note(s->caller, "%s: commands of agents run without a sandbox, with all your rights, although %s says sandbox.enabled", from, boxed);
+    else if (box.need == PAWL_SANDBOX_OFF)
         app_note(s->caller, "%s: commands of agents run without a sandbox, with all your rights", from);
     tools_beside_give(s->tools, &beside);
     return pawl_tools_sandbox(s->tools, &box, err);

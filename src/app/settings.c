@@ -61,6 +61,11 @@ static const char *project_above(arena *mem, const char *project)
     return parent != NULL ? nearest_with(mem, parent, ".pawl/settings.json", false) : NULL;
 }
 
+static unsigned sources_of(const app_caller *caller)
+{
+    return caller != NULL ? caller->without_sources : 0;
+}
+
 /* ---- what they say ----------------------------------------------------------------------------------------------- */
 
 typedef struct gathered {
@@ -72,6 +77,7 @@ typedef struct gathered {
     bool unasked, no_bypass;    /* of Claude Code's settings */
     bool keeps;                     /* they are those of the run for its whole life */
     bool any;
+    unsigned without;               /* as in app_caller */
 } gathered;
 
 static const char *const behaviors[] = { "allow", "ask", "deny" };
@@ -164,7 +170,8 @@ static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *f
         rc = rules_gather(g, i, pawl_value_get(p, behaviors[i]), from, base, err);
     if (rc != PAWL_OK || !trusted)
         return rc;
-    directories_gather(g, pawl_value_get(p, "additionalDirectories"), base);
+    if ((g->without & (ask != NULL ? 2U : 1U)) == 0)
+        directories_gather(g, pawl_value_get(p, "additionalDirectories"), base);
     if (pawl_value_get(v, "hooks") != NULL && (rc = hooks_read(g->mem, pawl_value_get(v, "hooks"), from, &checked, err)) == PAWL_OK)
         hooks_gather(g, ask != NULL ? trust_pinned(g->mem, pawl_value_get(v, "hooks"), ask, scripts) : pawl_value_get(v, "hooks"), from, NULL, ask != NULL);
     return rc;
@@ -270,7 +277,7 @@ static pawl_code claude_gather(gathered *g, const app_caller *caller, const sett
 
     if (files == NULL)
         return fail(err, PAWL_NOMEM, "no memory for the settings");
-    if ((rc = claude_find(g->mem, at->folder, files, err)) != PAWL_OK || (rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
+    if ((rc = claude_find(g->mem, at->folder, sources_of(caller), files, err)) != PAWL_OK || (rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
         return rc;
     for (size_t i = 0; i < files->count && rc == PAWL_OK; i++) {
         const claude_file *f = &files->all[i];
@@ -300,7 +307,7 @@ const char *settings_project_claude(arena *mem, const char *folder, pawl_err *er
 
     if (files == NULL)
         fail(err, PAWL_NOMEM, "no memory for the settings");
-    return files != NULL && claude_find(mem, folder, files, err) == PAWL_OK ? files->project : NULL;
+    return files != NULL && claude_find(mem, folder, 0, files, err) == PAWL_OK ? files->project : NULL;
 }
 
 pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder, pawl_err *err)
@@ -313,7 +320,7 @@ pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder
         return PAWL_OK;
     if (files == NULL)
         return fail(err, PAWL_NOMEM, "no memory for the settings");
-    if ((rc = claude_find(mem, folder, files, err)) != PAWL_OK || (rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
+    if ((rc = claude_find(mem, folder, 0, files, err)) != PAWL_OK || (rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
         return rc;
     return word.no_bypass == NULL ? PAWL_OK
                : fail(err, PAWL_DENIED, "%s takes bypassPermissions away (permissions.disableBypassPermissionsMode): give another --mode", word.no_bypass);
@@ -351,7 +358,7 @@ static pawl_mode mode_of_claude(const app_caller *caller, arena *mem, const char
 
     if (files == NULL)
         fail(err, PAWL_NOMEM, "no memory for the settings");
-    if (files == NULL || claude_find(mem, folder, files, err) != PAWL_OK || claude_decided(caller, files, &word, err) != PAWL_OK)
+    if (files == NULL || claude_find(mem, folder, sources_of(caller), files, err) != PAWL_OK || claude_decided(caller, files, &word, err) != PAWL_OK)
         return PAWL_MODE_NONE;
     mode = word.mode != PAWL_MODE_NONE ? word.mode : own;
     return word.most != PAWL_MODE_NONE && (mode == PAWL_MODE_NONE || mode > word.most) ? word.most : mode;
@@ -477,7 +484,7 @@ const pawl_value *settings_policy(const app_caller *caller, arena *mem, const ag
 const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, const pawl_value *was, pawl_err *err)
 {
     const pawl_value *none = value_pack(mem, NULL, "[]"), *v = NULL, *person;
-    gathered g = { .mem = mem, .lists = { none, none, none }, .directories = none, .hooks = none };
+    gathered g = { .mem = mem, .lists = { none, none, none }, .directories = none, .hooks = none, .without = sources_of(caller) };
     const settings_place at = { folder, was };
     const char *path = settings_of_person(mem), *base = settings_folder(mem);
     pawl_code rc = file_gather(&g, file, folder, err);

@@ -27,7 +27,8 @@ pawl_code session_env_read(session *s, pawl_err *err)
 
     if (!has_agents_here(s) || s->folder == NULL)
         return PAWL_OK;
-    if ((s->env = claude_env(&s->mem, s->folder, false, &why)) == NULL || (s->env_of_model = claude_env(&s->mem, s->folder, true, &why)) == NULL)
+    if ((s->env = claude_env(&s->mem, s->folder, s->caller->without_sources, false, &why)) == NULL ||
+        (s->env_of_model = claude_env(&s->mem, s->folder, s->caller->without_sources, true, &why)) == NULL)
         return fail(err, why.code, "%s", why.text);
     return PAWL_OK;
 }
@@ -39,7 +40,7 @@ static const pawl_value *env_at(const session *s, arena *mem, const char *cwd, b
 
     if (!has_agents_here(s) || cwd == NULL || *cwd == '\0' || s->folder == NULL || strcmp(cwd, s->folder) == 0)
         return for_model ? s->env_of_model : s->env;
-    return claude_env(mem, cwd, for_model, &err);
+    return claude_env(mem, cwd, s->caller->without_sources, for_model, &err);
 }
 
 const pawl_value *session_env(const session *s, arena *mem, const char *cwd)

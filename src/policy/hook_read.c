@@ -324,7 +324,11 @@ bool hook_wanted(const hook_entry *h, hook_point p, const char *node, const char
 {
     const char *name = h->nodes ? node : tool, *there = h->project != NULL ? hook_tool_elsewhere(name) : name;
 
-    return name != NULL && h->point == p && (hook_fits(h->matcher, name) || (there != name && hook_fits(h->matcher, there)));
+    if (name == NULL || h->point != p)
+        return false;
+    if (h->project != NULL && strcmp(name, "Agent") == 0 && hook_fits(h->matcher, "Task"))     /* its older name there */
+        return true;
+    return hook_fits(h->matcher, name) || (there != name && hook_fits(h->matcher, there));
 }
 
 bool hook_wanted_at(const hook_entry *h, hook_point p, const char *of)

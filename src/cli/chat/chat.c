@@ -568,7 +568,7 @@ static int chat_with(chat *k, const pawl_value *prompt)
     pawl_store *store;
     int code = EXIT_DONE;
 
-    if (chat_hello_check(k, &err) != PAWL_OK)
+    if (chat_sources(k, &err) != PAWL_OK || chat_hello_check(k, &err) != PAWL_OK)
         return cli_fail(c, err.code, &err);
     if (cli_given(c, "continue") != NULL) {
         if ((code = latest(c, run)) != EXIT_DONE)

@@ -258,7 +258,7 @@ static pawl_code servers_check(chat *k, pawl_err *err)
 }
 
 /* Settings that are not among them may deny and ask, and have hooks; they allow nothing (given.c). */
-static pawl_code sources_give(chat *k, pawl_err *err)
+pawl_code chat_sources(chat *k, pawl_err *err)
 {
     static const char *const names[] = { "user", "project", "local" };
     const char *list = cli_given(k->c, "setting-sources");
@@ -277,7 +277,7 @@ static pawl_code sources_give(chat *k, pawl_err *err)
         bits |= 1U << i;
         list += size;
     }
-    k->s->without_sources = 7 & ~bits;
+    k->c->app.without_sources = 7 & ~bits;
     return PAWL_OK;
 }
 
@@ -289,6 +289,7 @@ pawl_code chat_given(chat *k, pawl_err *err)
 
     if (k->dont_ask)
         k->s->given = value_pack(&k->s->mem, NULL, "{s:b}", "unasked", 1);
+    k->s->without_sources = k->c->app.without_sources;
     k->s->gives_up_hooks = cli_given(k->c, "without-client-hooks") != NULL;
     if (k->c->bare && k->frames_in) {
         k->s->client = chat_hook;
@@ -305,7 +306,7 @@ pawl_code chat_given(chat *k, pawl_err *err)
     }
     list_give(k->s, "directories", folders);
     if (rules_give(k, "allowedTools", "allow", err) != PAWL_OK || rules_give(k, "disallowedTools", "deny", err) != PAWL_OK ||
-        settings_give(k, err) != PAWL_OK || sources_give(k, err) != PAWL_OK || servers_check(k, err) != PAWL_OK || hooks_give(k, err) != PAWL_OK)
+        settings_give(k, err) != PAWL_OK || servers_check(k, err) != PAWL_OK || hooks_give(k, err) != PAWL_OK)
         return err->code;
     return k->s->mem.failed ? fail(err, PAWL_NOMEM, "no memory for what the call gives") : PAWL_OK;
 }
