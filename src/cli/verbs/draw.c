@@ -8,11 +8,17 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+/* A name that is like that of a file is one, even if it is not there: no id has a slash. */
 static bool is_file(const char *name)
 {
+    static const char *const ends[] = { ".yaml", ".yml", ".json", ".so" };
+    const char *dot = strrchr(name, '.');
     struct stat st;
 
-    return stat(name, &st) == 0 && S_ISREG(st.st_mode);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && dot != NULL; i++)
+        if (strcmp(dot, ends[i]) == 0)
+            return true;
+    return strchr(name, '/') != NULL || (stat(name, &st) == 0 && S_ISREG(st.st_mode));
 }
 
 static int put(cli_call *c, const buf *text)
