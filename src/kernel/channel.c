@@ -88,16 +88,17 @@ pawl_code list_load(pawl_state *st, channel *c, pawl_err *err)
 
 const pawl_value *channel_load(pawl_state *st, channel *c)
 {
-    return c->list->segment > 0 && list_load(st, c, NULL) != PAWL_OK ? NULL : list_value(c->list);
+    list *l = c->list.of;
+
+    return l->segment > 0 && list_load(st, c, NULL) != PAWL_OK ? NULL : list_value(l);
 }
 
-static void value_drop(pawl_state *st, channel *c)
+void channel_drop(pawl_state *st, channel *c)
 {
-    st_free(st, c->block, c->block_bytes);
-    st_list_free(st, c->list);
-    c->block = NULL;
-    c->block_bytes = 0;
-    c->list = NULL;
+    if (c->form == CHANNEL_BLOCK)
+        st_free(st, c->block.nodes, c->block.bytes);
+    else
+        st_list_free(st, channel_list(c));
 }
 
 static pawl_code value_put(pawl_state *st, channel *c, const pawl_value *v)
@@ -109,38 +110,42 @@ static pawl_code value_put(pawl_state *st, channel *c, const pawl_value *v)
         return PAWL_NOMEM;
     if (!TOUCH(st, c))
         return PAWL_NOMEM;
-    if (c->block != NULL || c->list != NULL)
-        value_drop(st, c);
-    if (kept == NULL)
+    if (c->form > CHANNEL_SCALAR)
+        channel_drop(st, c);
+    if (kept == NULL) {
         c->scalar = *val_of(v);
-    c->block = kept;
-    c->block_bytes = bytes;
-    c->set = true;
+        c->form = CHANNEL_SCALAR;
+    } else {
+        c->block.nodes = kept;
+        c->block.bytes = bytes;
+        c->form = CHANNEL_BLOCK;
+    }
     return PAWL_OK;
 }
 
-/* Replaces the value of the channel by an empty list. */
-static pawl_code list_put(pawl_state *st, channel *c)
+/* Replaces the value of the channel by a list; NULL: no memory for it. */
+static pawl_code list_put(pawl_state *st, channel *c, list *l)
 {
-    list *l = list_new(st);
-
     if (l == NULL || !TOUCH(st, c))
         return PAWL_NOMEM;
-    value_drop(st, c);
-    c->list = l;
-    c->born = st->seq;
-    c->set = true;
+    channel_drop(st, c);
+    c->list.of = l;
+    c->list.born = st->seq;
+    c->form = CHANNEL_LIST;
     return PAWL_OK;
 }
+
+/* Makes the value a list, unless it is one. */
+static pawl_code list_begin(pawl_state *st, channel *c) { return c->form == CHANNEL_LIST ? PAWL_OK : list_put(st, c, list_new(st)); }
 
 pawl_code channel_clear(pawl_state *st, channel *c)
 {
-    if (!c->set)
+    if (!channel_is_set(c))
         return PAWL_OK;
     if (!TOUCH(st, c))
         return PAWL_NOMEM;
-    value_drop(st, c);
-    c->set = false;
+    channel_drop(st, c);
+    c->form = CHANNEL_UNSET;
     return PAWL_OK;
 }
 
@@ -155,25 +160,23 @@ static pawl_code write_element(pawl_state *st, channel *c, const pawl_value *v)
 {
     pawl_code rc;
 
-    if (c->list == NULL && (rc = list_put(st, c)) != PAWL_OK)
+    if ((rc = list_begin(st, c)) != PAWL_OK)
         return rc;
     if (c->d->rule == PAWL_RULE_UNION || c->d->rule == PAWL_RULE_BARRIER) {
-        if (c->list->segment > 0 && (rc = list_load(st, c, NULL)) != PAWL_OK)
+        if (c->list.of->segment > 0 && (rc = list_load(st, c, NULL)) != PAWL_OK)
             return rc;
-        if (list_has(c->list, v))
+        if (list_has(c->list.of, v))
             return PAWL_OK;
     }
-    return list_push(st, c->list, v) ? PAWL_OK : PAWL_NOMEM;
+    return list_push(st, c->list.of, v) ? PAWL_OK : PAWL_NOMEM;
 }
 
 static pawl_code write_elements(pawl_state *st, channel *c, const pawl_value *array)
 {
     pawl_iter it = pawl_iter_of(array);
     const pawl_value *v;
-    pawl_code rc = PAWL_OK;
+    pawl_code rc = list_begin(st, c);
 
-    if (c->list == NULL && (rc = list_put(st, c)) != PAWL_OK)
-        return rc;
     while (rc == PAWL_OK && (v = pawl_iter_next(&it, NULL)) != NULL)
         rc = write_element(st, c, v);
     return rc;
@@ -187,7 +190,7 @@ static pawl_code write_overwrite(pawl_state *st, channel *c, const pawl_value *v
         return value_put(st, c, v);
     if (pawl_value_type(v) != PAWL_TYPE_ARRAY)
         return wrong(err, c, "is a list; overwrite it with an array");
-    if ((rc = list_put(st, c)) != PAWL_OK)
+    if ((rc = list_put(st, c, list_new(st))) != PAWL_OK)
         return rc;
     return write_elements(st, c, v);
 }
@@ -348,12 +351,7 @@ static pawl_code object_grows(pawl_state *st, channel *c, const pawl_value *v)
     while ((member = pawl_iter_next(&it, &key)) != NULL)
         if (!list_append(l, val_of(key), 1 + value_nodes(member), txn_keeps(st)))
             return PAWL_NOMEM;
-    if (!TOUCH(st, c))
-        return PAWL_NOMEM;
-    value_drop(st, c);
-    c->list = l;
-    c->set = true;
-    return PAWL_OK;
+    return list_put(st, c, l);
 }
 
 /* Whether each existing member has as many nodes as its new value, so that the nodes can be overwritten in place. */
@@ -390,10 +388,12 @@ static pawl_code object_put(pawl_state *st, list *l, const pawl_value *v)
 
 static pawl_code write_object(pawl_state *st, channel *c, const pawl_value *old, const pawl_value *v)
 {
-    if (c->list != NULL && object_fits(c->list, v)) {
-        if (val_of(v) >= c->list->nodes && val_of(v) < c->list->nodes + c->list->used && (v = value_copy(st->t->mem, v)) == NULL)
+    list *l = channel_list(c);
+
+    if (l != NULL && object_fits(l, v)) {
+        if (val_of(v) >= l->nodes && val_of(v) < l->nodes + l->used && (v = value_copy(st->t->mem, v)) == NULL)
             return PAWL_NOMEM;  /* the value is a part of this list, whose buffer may move */
-        return object_put(st, c->list, v);
+        return object_put(st, l, v);
     }
     if ((v = object_merged(st, old, v)) == NULL)
         return PAWL_NOMEM;

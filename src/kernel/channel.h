@@ -19,16 +19,25 @@ typedef struct decl {           /* the declaration of a channel, as in the base 
     bool accumulate, keep;
 } decl;
 
-typedef struct channel {
+typedef enum channel_form {     /* how the value of a channel is kept */
+    CHANNEL_UNSET,              /* no value */
+    CHANNEL_SCALAR,             /* one node, and no string */
+    CHANNEL_BLOCK,              /* the nodes of another value */
+    CHANNEL_LIST                /* of the rules whose value grows */
+} channel_form;
+
+typedef struct channel {        /* small: a state has one for each declaration, and each write saves it */
     const decl *d;
-    yyjson_val scalar;          /* the value, when it is one node and no string */
-    const void *block;          /* else the nodes of the value */
-    size_t block_bytes;         /* 0: the step owns the block */
-    list *list;                 /* of the rules whose value grows */
-    uint64_t born;              /* the sequence number before the entry that set the first element of list: lazy_list.c folds from there */
-    bool set;
+    union {
+        yyjson_val scalar;
+        struct { const void *nodes; size_t bytes; } block;      /* bytes 0: the step owns the nodes */
+        struct { list *of; uint64_t born; } list;   /* born: the sequence number before the entry that set its first element: lazy_list.c folds from there */
+    };
+    uint8_t form;               /* channel_form */
 } channel;
 
+static inline bool channel_is_set(const channel *c) { return c->form != CHANNEL_UNSET; }
+static inline list *channel_list(const channel *c) { return c->form == CHANNEL_LIST ? c->list.of : NULL; }     /* NULL: the value is no list */
 static inline bool channel_is(const channel *c, const char *name)   /* a name of the machine is compared by address, one from a journal by its text */
 {
     return c->d->name == name || (*c->d->name == *name && strcmp(c->d->name, name) == 0);
@@ -43,15 +52,17 @@ static inline channel *channel_find(const frame *f, const char *name)   /* NULL:
 const pawl_value *channel_load(pawl_state *st, channel *c);
 static inline const pawl_value *channel_value(pawl_state *st, channel *c)       /* NULL: never set, or its elements cannot be loaded (st->load_failed) */
 {
-    if (!c->set || c->list != NULL)
-        return c->set ? channel_load(st, c) : NULL;
-    return of_val(c->block != NULL ? c->block : &c->scalar);
+    if (c->form == CHANNEL_SCALAR)
+        return of_val(&c->scalar);
+    if (c->form == CHANNEL_BLOCK)
+        return of_val(c->block.nodes);
+    return c->form == CHANNEL_LIST ? channel_load(st, c) : NULL;
 }
 pawl_code channel_write(pawl_state *st, channel *c, unsigned op, const pawl_value *v, pawl_err *err);
 /* The most frequent write: a value of one node that is no text, under the rule last. It replaces such a value without any allocation. */
 static inline bool write_is_plain(const channel *c, unsigned op, const pawl_value *v)
 {
-    return op == OP_MERGE && c->d->rule == PAWL_RULE_LAST && c->block == NULL && c->list == NULL && v != NULL &&
+    return op == OP_MERGE && c->d->rule == PAWL_RULE_LAST && c->form <= CHANNEL_SCALAR && v != NULL &&
            (val_of(v)->tag & YYJSON_TYPE_MASK) <= YYJSON_TYPE_NUM && c->d->secret == NULL;
 }
 static inline pawl_code write_plain(pawl_state *st, channel *c, const pawl_value *v)
@@ -59,12 +70,13 @@ static inline pawl_code write_plain(pawl_state *st, channel *c, const pawl_value
     if (!TOUCH(st, c))
         return PAWL_NOMEM;
     c->scalar = *val_of(v);
-    c->set = true;
+    c->form = CHANNEL_SCALAR;
     return PAWL_OK;
 }
 /* Checks a write against the channel's rule without reading the current value. */
 pawl_code channel_takes(const channel *c, unsigned op, const pawl_value *v, pawl_err *err);
 pawl_code channel_clear(pawl_state *st, channel *c);
+void channel_drop(pawl_state *st, channel *c);      /* frees the value; the channel still names it */
 pawl_code channels_init(pawl_state *st, frame *f);      /* from the declarations of f->where, with their first values */
 /* Writes an object of channels, member by member. `custom` false: skip channels with a user's function, whose merged result is in a put item. */
 pawl_code put_writes(pawl_state *st, frame *f, const pawl_value *object, bool custom, pawl_err *err);

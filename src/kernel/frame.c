@@ -94,10 +94,8 @@ void frame_drop(pawl_state *st, frame *f)
     for (uint32_t at = 0; (c = detached_next(f, &at)) != NULL;)
         call_drop(st, c);
     st_free(st, f->detached, f->detached_cap * sizeof *f->detached);
-    for (uint32_t i = 0; i < f->nchannels; i++) {
-        st_free(st, f->channels[i].block, f->channels[i].block_bytes);
-        st_list_free(st, f->channels[i].list);
-    }
+    for (uint32_t i = 0; i < f->nchannels; i++)
+        channel_drop(st, &f->channels[i]);
     st_free(st, f->channels, f->nchannels * sizeof *f->channels);
     st_free(st, f->by_name.slots, f->by_name.size * sizeof *f->by_name.slots);
     st_free(st, f->joins, f->joins_bytes);

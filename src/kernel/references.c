@@ -25,7 +25,7 @@ static bool digest_add(hash *d, const pawl_value *element, buf *b)
 
 static pawl_code list_digest(pawl_state *st, channel *c, hash *out, pawl_err *err)
 {
-    list *l = c->list;
+    list *l = c->list.of;
     const yyjson_val *at;
     hash d;
     size_t i, total = l->segment + l->count;
@@ -88,16 +88,16 @@ pawl_code channel_digest(pawl_state *st, channel *c, char *out, size_t size, paw
 
     memset(&h, 0, sizeof h);
     if (c->d->rule == PAWL_RULE_APPEND) {
-        bool any = c->set && c->list != NULL;
+        const list *l = channel_list(c);
 
-        if (any)
+        if (l != NULL)
             rc = list_digest(st, c, &h, err);
         if (rc == PAWL_OK)
-            digest_text(out, size, any ? c->list->segment + c->list->count : 0, &h);
+            digest_text(out, size, l != NULL ? l->segment + l->count : 0, &h);
         return rc;
     }
     v = channel_value(st, c);
-    if (v == NULL && c->set)
+    if (v == NULL && channel_is_set(c))
         return st->load_failed != PAWL_OK ? st->load_failed : PAWL_NOMEM;
     buf_init(&b, &st->alloc);
     if (v != NULL)
@@ -146,7 +146,7 @@ static const pawl_value *all_channels(pawl_state *st, const frame *f, arena *a)
     for (uint32_t i = 0; i < f->nchannels; i++) {
         const pawl_value *v = channel_own(f->channels[i].d->name) ? NULL : channel_value(st, &f->channels[i]);
 
-        if (v == NULL && f->channels[i].set && !channel_own(f->channels[i].d->name))
+        if (v == NULL && channel_is_set(&f->channels[i]) && !channel_own(f->channels[i].d->name))
             return NULL;        /* one channel cannot be loaded, so the whole state cannot */
         nodes += v != NULL ? 1 + value_nodes(v) : 0;
     }
@@ -212,7 +212,7 @@ static const pawl_value *channel_target(pawl_state *st, const frame *f, arena *a
         fail(err, PAWL_CORRUPT, "a reference to channel \"%s\", which is not there", target);
         return NULL;
     }
-    if (channel_digest(st, c, now, sizeof now, err) != PAWL_OK || (channel_value(st, c) == NULL && c->set))
+    if (channel_digest(st, c, now, sizeof now, err) != PAWL_OK || (channel_value(st, c) == NULL && channel_is_set(c)))
         return NULL;            /* a value that cannot be loaded must not read as null */
     if (digest != NULL && strcmp(digest, now) != 0) {
         if (c->d->rule == PAWL_RULE_APPEND && (v = channel_value(st, c)) != NULL && (v = list_before(a, v, digest)) != NULL)

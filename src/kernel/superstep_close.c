@@ -125,7 +125,7 @@ static pawl_code channels_expire(pawl_state *st, frame *f)
     pawl_code rc = PAWL_OK;
 
     for (uint32_t i = 0; i < f->nchannels && rc == PAWL_OK; i++)
-        if (f->channels[i].set && decl_is_ephemeral(f->channels[i].d))
+        if (channel_is_set(&f->channels[i]) && decl_is_ephemeral(f->channels[i].d))
             rc = channel_clear(st, &f->channels[i]);
     return rc;
 }

@@ -298,7 +298,7 @@ static void check_state(world *w)
         return;
     st = load(w, true);
     for (uint32_t i = 0; i < st->root.nchannels; i++)
-        CHECK(channel_value(st, &st->root.channels[i]) != NULL || !st->root.channels[i].set);
+        CHECK(channel_value(st, &st->root.channels[i]) != NULL || !channel_is_set(&st->root.channels[i]));
     same_fold(w, st, "folded from a snapshot");
     pawl_state_free(st);
 }

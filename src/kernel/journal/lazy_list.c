@@ -201,25 +201,27 @@ pawl_code segment_load(pawl_state *st, channel *c, pawl_err *err)
     pawl_state side;
     pawl_code rc;
     channel *read;
+    list *l = c->list.of, *whole;
     arena mem;
     txn t;
 
     if (!st->has_loader || st->loader.entry == NULL)
         return st->load_failed = fail(err, PAWL_IO, "channel \"%s\": %zu elements are in the journal, and the state has no loader",
-                                      c->d->name, c->list->segment);
+                                      c->d->name, l->segment);
     side_begin(&side, st, c, &t, &mem);
     rc = channels_init(&side, &side.root);
     side.seq = st->base_seq;
-    if (rc == PAWL_OK && c->list->after == st->base_seq)
+    if (rc == PAWL_OK && l->after == st->base_seq)
         rc = base_value(&side, st, &mem, err);
     if (rc == PAWL_OK)
-        rc = fold_range(&side, &mem, st, c->list->after, c->list->upto, err);
+        rc = fold_range(&side, &mem, st, l->after, l->upto, err);
     read = side.root.channels;
-    if (rc == PAWL_OK && (!read->set || read->list == NULL || read->list->count != c->list->segment))
+    whole = rc == PAWL_OK ? channel_list(read) : NULL;
+    if (rc == PAWL_OK && (whole == NULL || whole->count != l->segment))
         rc = fail(err, PAWL_CORRUPT, "channel \"%s\": entries %llu to %llu do not hold the %zu elements that the snapshot counts",
-                  c->d->name, (unsigned long long)c->list->after, (unsigned long long)c->list->upto, c->list->segment);
+                  c->d->name, (unsigned long long)l->after, (unsigned long long)l->upto, l->segment);
     if (rc == PAWL_OK)
-        rc = list_join(c->list, read->list);
+        rc = list_join(l, whole);
     if (rc != PAWL_OK && (mem.failed || side.load_failed != PAWL_OK))
         rc = mem.failed ? PAWL_NOMEM : side.load_failed;
     txn_end(&side, false);

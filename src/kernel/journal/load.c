@@ -21,6 +21,7 @@ static pawl_code segment_read(pawl_state *st, frame *f, const char *name, const 
     const char *digest = pawl_value_string(pawl_value_get(v, "digest"));
     size_t count = (size_t)pawl_value_uint(pawl_value_get(v, "count"));
     uint64_t after = pawl_value_uint(pawl_value_get(v, "after")), upto = pawl_value_uint(pawl_value_get(v, "upto"));
+    list *l;
     pawl_code rc;
 
     if (c == NULL || c->d->rule != PAWL_RULE_APPEND || count == 0 || after > upto)
@@ -28,11 +29,12 @@ static pawl_code segment_read(pawl_state *st, frame *f, const char *name, const 
     if ((rc = channel_write(st, c, OP_OVERWRITE, of_val(&(yyjson_val){ .tag = YYJSON_TYPE_ARR, .uni = { .ofs = 16 } }), err)) != PAWL_OK)
         return rc;
     st->segment_load = segment_load;
-    c->list->segment = count;
-    c->list->after = c->born = after;
-    c->list->upto = upto;
-    if (digest != NULL && hash_unhex(digest, strlen(digest), &c->list->digest))
-        c->list->digested = count;
+    l = c->list.of;
+    l->segment = count;
+    l->after = c->list.born = after;
+    l->upto = upto;
+    if (digest != NULL && hash_unhex(digest, strlen(digest), &l->digest))
+        l->digested = count;
     return PAWL_OK;
 }
 

@@ -60,6 +60,7 @@ static pawl_code segments_code(writer *w, const frame *f, pawl_err *err)
 
     for (uint32_t i = 0; rc == PAWL_OK && i < f->nchannels; i++) {
         channel *c = &f->channels[order[i]];
+        const list *l;
 
         if (!channel_by_entries(c) || (rc = channel_digest(w->st, c, digest, sizeof digest, err)) != PAWL_OK)
             continue;
@@ -67,9 +68,10 @@ static pawl_code segments_code(writer *w, const frame *f, pawl_err *err)
             put_key(w, "segments");
         buf_char(w->b, any ? ',' : '{');
         any = true;
+        l = c->list.of;
         canon_string(w->b, c->d->name, strlen(c->d->name));
         buf_fmt(w->b, ":{\"after\":%llu,\"count\":%zu,\"digest\":\"%s\",\"upto\":%llu}",
-                (unsigned long long)(c->list->segment > 0 ? c->list->after : c->born), c->list->segment + c->list->count,
+                (unsigned long long)(l->segment > 0 ? l->after : c->list.born), l->segment + l->count,
                 strchr(digest, ':') + 1, (unsigned long long)w->st->seq);
     }
     if (any)

@@ -52,7 +52,9 @@ uint32_t *channels_sorted(pawl_state *st, const frame *f)
 
 bool channel_by_entries(const channel *c)
 {
-    return c->set && c->d->rule == PAWL_RULE_APPEND && c->list != NULL && c->list->segment + c->list->count > 0;
+    const list *l = c->d->rule == PAWL_RULE_APPEND ? channel_list(c) : NULL;
+
+    return l != NULL && l->segment + l->count > 0;
 }
 
 void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, bool secrets, bool own, blob_set *apart, buf *beside)
@@ -69,7 +71,7 @@ void values_apart(pawl_state *st, const frame *f, buf *b, bool lists, bool secre
 
         if ((!lists && channel_by_entries(c)) || (!own && channel_own(c->d->name)))
             continue;
-        v = c->set ? channel_value(st, c) : NULL;
+        v = channel_value(st, c);
         if (v == NULL && c->d->secret == NULL)
             continue;
         if (c->d->secret != NULL && !secrets)
