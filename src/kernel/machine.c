@@ -78,7 +78,7 @@ const machine_channel *machine_channel_find(const pawl_machine *m, const char *w
     return NULL;
 }
 
-/* Compares "NAME" or "WHERE/NAME" bytewise without building the text. */
+/* The bytes of "NAME" or "WHERE/NAME", one by one, without building the text; -1 at its end. */
 static int key_byte(const machine_channel *mc, size_t i)
 {
     size_t n = strlen(mc->where), m = strlen(mc->c.name);
@@ -89,10 +89,34 @@ static int key_byte(const machine_channel *mc, size_t i)
     return i < m ? (unsigned char)mc->c.name[i] : -1;
 }
 
-static int channel_order(const machine_channel *a, const machine_channel *b)
+/* A channel with the first bytes of its key, which decide nearly every comparison: the names lie all over the memory. */
+typedef struct channel_key {
+    uint64_t head;              /* the first byte highest; zeros behind a shorter key */
+    const machine_channel *mc;
+} channel_key;
+
+static channel_key channel_key_of(const machine_channel *mc)
 {
-    for (size_t i = 0;; i++) {
-        int x = key_byte(a, i), y = key_byte(b, i);
+    channel_key k = { 0, mc };
+    bool more = true;
+
+    for (size_t i = 0; i < sizeof k.head; i++) {
+        int c = more ? key_byte(mc, i) : -1;
+
+        more = c >= 0;
+        k.head = k.head << 8 | (more ? (uint64_t)c : 0);
+    }
+    return k;
+}
+
+static int key_order(const channel_key *a, const channel_key *b)
+{
+    if (a->head != b->head)
+        return a->head < b->head ? -1 : 1;
+    if (*a->mc->where == '\0' && *b->mc->where == '\0')
+        return strcmp(a->mc->c.name, b->mc->c.name);
+    for (size_t i = sizeof a->head;; i++) {
+        int x = key_byte(a->mc, i), y = key_byte(b->mc, i);
 
         if (x != y || x < 0)
             return x - y;
@@ -100,16 +124,16 @@ static int channel_order(const machine_channel *a, const machine_channel *b)
 }
 
 /* Bottom-up merge sort; `room` is as large as the array. Returns the one of the two that has the result. */
-static const machine_channel **channel_sort(const machine_channel **v, const machine_channel **room, size_t n)
+static const channel_key *channel_keys_sort(channel_key *v, channel_key *room, size_t n)
 {
     for (size_t width = 1; width < n; width *= 2) {
         for (size_t low = 0; low < n; low += 2 * width) {
             size_t mid = low + width < n ? low + width : n, high = mid + width < n ? mid + width : n, i = low, j = mid;
 
             for (size_t k = low; k < high; k++)
-                room[k] = j >= high || (i < mid && channel_order(v[i], v[j]) <= 0) ? v[i++] : v[j++];
+                room[k] = j >= high || (i < mid && key_order(&v[i], &v[j]) <= 0) ? v[i++] : v[j++];
         }
-        const machine_channel **sorted = room;
+        channel_key *sorted = room;
 
         room = v;
         v = sorted;
@@ -153,21 +177,22 @@ static bool channel_code(buf *b, arena *a, const machine_channel *mc, pawl_err *
 
 const char *channels_code(arena *a, const machine_channel *c, size_t n, pawl_err *err)
 {
-    const machine_channel **order = arena_get(a, 2 * (n + 1) * sizeof *order);
+    channel_key *keys = arena_get(a, 2 * (n + 1) * sizeof *keys);
+    const channel_key *order = NULL;
     const char *out = NULL;
-    bool good = order != NULL;
+    bool good = keys != NULL;
     buf b;
 
     for (size_t i = 0; good && i < n; i++)
-        order[i] = &c[i];
+        keys[i] = channel_key_of(&c[i]);
     if (good)
-        order = channel_sort(order, order + n + 1, n);
+        order = channel_keys_sort(keys, keys + n + 1, n);
     buf_init(&b, &a->alloc);
     buf_char(&b, '{');
     for (size_t i = 0; good && i < n; i++) {
         if (i > 0)
             buf_char(&b, ',');
-        good = channel_code(&b, a, order[i], err);
+        good = channel_code(&b, a, order[i].mc, err);
     }
     buf_char(&b, '}');
     if (good && !b.failed)
