@@ -24,6 +24,7 @@ typedef struct mark {           /* the digest of an item of a task record */
 typedef struct mark_block {     /* a block of marks; never moved, since a wide superstep has very many */
     struct mark_block *older;
     uint32_t from, cap;         /* number of the first; room */
+    bool paths;                 /* a mark has, or had, a path of its own */
     mark of[];
 } mark_block;
 

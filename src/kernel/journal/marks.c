@@ -83,72 +83,91 @@ pawl_code mark_add(pawl_state *st, const item *it, const char *text)
     if ((*below != '\0' && (m.path = st_text(st, below, strlen(below))) == NULL) || (room = mark_room(st)) == NULL)
         return PAWL_NOMEM;
     *room = m;
+    st->marks->paths = st->marks->paths || *below != '\0';
     return PAWL_OK;
 }
 
-/* A mark to be sorted: first by its key, the index of its root task above its own number, and then those of one root task. */
-typedef union sort_key { uint64_t key; mark *of; } sort_key;
-
-static bool by_key(sort_key a, sort_key b) { return a.key <= b.key; }
-static bool by_mark(sort_key a, sort_key b) { return mark_order(a.of, b.of) <= 0; }
-
 /* Stable bottom-up merge sort; `room` has n places. Only repeated updates make equal marks, and their order matters. Mostly all is in order already. */
-static void sort_keys(sort_key *v, sort_key *room, uint32_t n, bool (*order)(sort_key, sort_key))
+static void marks_sort(mark **v, mark **room, uint32_t n)
 {
-    sort_key *from = v, *to = room;
+    mark **from = v, **to = room;
     bool ordered = true;
 
     for (uint32_t i = 1; i < n && ordered; i++)
-        ordered = order(v[i - 1], v[i]);
+        ordered = mark_order(v[i - 1], v[i]) <= 0;
     for (uint32_t width = 1; width < n && !ordered; width = width > n / 2 ? n : width * 2) {
         for (uint32_t low = 0; low < n; low += n - low < 2 * width ? n - low : 2 * width) {
             uint32_t mid = n - low < width ? n : low + width, high = n - mid < width ? n : mid + width, i = low, j = mid;
 
             for (uint32_t k = low; k < high; k++)
-                to[k] = j >= high || (i < mid && order(from[i], from[j])) ? from[i++] : from[j++];
+                to[k] = j >= high || (i < mid && mark_order(from[i], from[j]) <= 0) ? from[i++] : from[j++];
         }
-        sort_key *sorted = to;
+        mark **sorted = to;
 
         to = from;
         from = sorted;
     }
     if (from != v)
-        memcpy(v, from, n * sizeof *v);
+        memcpy(v, from, n * sizeof(mark *));
+}
+
+/* The marks of a superstep, in groups by their root task. Marks of no task are the last group. */
+typedef struct mark_groups {
+    mark **of;
+    uint32_t *end;              /* of each group in `of`; before the marks have their places, where the next one of the group goes */
+    uint32_t n;                 /* of groups */
+    mark **came;                /* in the order in which they came; room for a sort when all have their places */
+} mark_groups;
+
+/* Counts the marks of each group, and then puts each in its place: comparing marks, which are far apart, would grow faster than their number. */
+static bool mark_groups_make(pawl_state *st, mark_groups *g)
+{
+    const uint32_t n = st->nmarks;
+    uint32_t *root = arena_get(st->t->mem, ((size_t)n + 1) * sizeof *root), top = 0;
+
+    g->of = arena_get(st->t->mem, ((size_t)n + 1) * sizeof(mark *));
+    g->came = arena_get(st->t->mem, ((size_t)n + 1) * sizeof(mark *));
+    if (root == NULL || g->of == NULL || g->came == NULL)
+        return false;
+    for (mark_block *b = st->marks; b != NULL; b = b->older)
+        for (uint32_t i = b->from; i < n && i < b->from + b->cap; i++) {
+            g->came[i] = &b->of[i - b->from];
+            root[i] = g->came[i]->root;
+            top = root[i] != UINT32_MAX && root[i] >= top ? root[i] + 1 : top;
+        }
+    g->n = top + 1;
+    if ((g->end = arena_zero(st->t->mem, ((size_t)g->n + 1) * sizeof *g->end)) == NULL)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        g->end[(root[i] < top ? root[i] : top) + 1]++;
+    for (uint32_t k = 1; k < g->n; k++)
+        g->end[k] += g->end[k - 1];
+    for (uint32_t i = 0; i < n; i++)
+        g->of[g->end[root[i] < top ? root[i] : top]++] = g->came[i];
+    return true;
 }
 
 void marks_digest(pawl_state *st, hash *out)
 {
-    const uint32_t n = st->nmarks;
-    mark **order = arena_get(st->t->mem, ((size_t)n + 1) * sizeof *order);
-    sort_key *v = arena_get(st->t->mem, 2 * ((size_t)n + 1) * sizeof *v);
-    uint8_t *all = arena_get(st->t->mem, ((size_t)n + 1) * sizeof(hash));
+    uint8_t *all = arena_get(st->t->mem, ((size_t)st->nmarks + 1) * sizeof(hash));
+    mark_groups g = {0};
 
     memset(out, 0, sizeof *out);
-    if (order == NULL || v == NULL || all == NULL)
+    if (all == NULL || !mark_groups_make(st, &g))
         return;                 /* the arena has failed, so the transaction is rolled back */
-    for (mark_block *b = st->marks; b != NULL; b = b->older)
-        for (uint32_t i = b->from; i < n && i < b->from + b->cap; i++) {
-            order[i] = &b->of[i - b->from];
-            v[i].key = (uint64_t)order[i]->root << 32 | i;
-        }
-    sort_keys(v, v + n + 1, n, by_key);         /* without a look at the marks, which are far apart */
-    for (uint32_t i = 0; i < n; i++)
-        v[i].of = order[(uint32_t)v[i].key];
-    for (uint32_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && v[to].of->root == v[from].of->root;)
-            to++;
-        sort_keys(v + from, v + n + 1, to - from, by_mark);
+    for (uint32_t k = 0, from = 0; k < g.n; from = g.end[k++]) {
+        marks_sort(g.of + from, g.came, g.end[k] - from);
+        for (uint32_t i = from; i < g.end[k]; i++)
+            memcpy(all + i * sizeof(hash), &g.of[i]->digest, sizeof(hash));
     }
-    for (uint32_t i = 0; i < n; i++)
-        memcpy(all + i * sizeof(hash), &v[i].of->digest, sizeof(hash));
-    hash_of(all, n * sizeof(hash), out);
+    hash_of(all, st->nmarks * sizeof(hash), out);
 }
 
 void marks_free(pawl_state *st)
 {
     for (mark_block *b = st->marks, *older; b != NULL; b = older) {
         older = b->older;
-        for (uint32_t i = b->from; i < st->nmarks && i < b->from + b->cap; i++)
+        for (uint32_t i = b->from; b->paths && i < st->nmarks && i < b->from + b->cap; i++)
             if (*b->of[i - b->from].path != '\0')
                 st_free(st, b->of[i - b->from].path, strlen(b->of[i - b->from].path) + 1);
         st_free(st, b, sizeof *b + b->cap * sizeof *b->of);
