@@ -9,23 +9,23 @@
 
 #include <string.h>
 
-static bool timer_before(const timer *a, const timer *b)
+static bool timer_before(const timer_place *a, const timer_place *b)
 {
-    return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->made < b->made;
+    return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->of->made < b->of->made;
 }
 
-static void timer_up(timer_index *x, size_t i, timer *t)
+static void timer_up(timer_index *x, size_t i, timer_place t)
 {
-    for (; i > 0 && timer_before(t, x->heap[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i > 0 && timer_before(&t, &x->heap[(i - 1) / 2]); i = (i - 1) / 2)
         x->heap[i] = x->heap[(i - 1) / 2];
     x->heap[i] = t;
 }
 
-static void timer_down(timer_index *x, size_t i, timer *t)
+static void timer_down(timer_index *x, size_t i, timer_place t)
 {
     for (size_t below; (below = 2 * i + 1) < x->count; i = below) {
-        below += below + 1 < x->count && timer_before(x->heap[below + 1], x->heap[below]);
-        if (!timer_before(x->heap[below], t))
+        below += below + 1 < x->count && timer_before(&x->heap[below + 1], &x->heap[below]);
+        if (!timer_before(&x->heap[below], &t))
             break;
         x->heap[i] = x->heap[below];
     }
@@ -44,10 +44,10 @@ static void timers_sweep(pawl_engine *e, cached_run *r)
     size_t kept = 0;
 
     for (size_t i = 0; i < x->count; i++)
-        if (call_open(r->st, x->heap[i]->id))
+        if (call_open(r->st, x->heap[i].of->id))
             x->heap[kept++] = x->heap[i];
         else
-            timer_free(e, x->heap[i]);
+            timer_free(e, x->heap[i].of);
     x->count = kept;
     for (size_t i = kept / 2; i > 0; i--)
         timer_down(x, i - 1, x->heap[i - 1]);
@@ -89,7 +89,7 @@ pawl_code timer_add(pawl_engine *e, cached_run *r, const call *c, const char *id
         return PAWL_NOMEM;
     *t = (timer){ .at_ms = at, .made = x->made++, .sleeps = c->kind == CALL_SLEEP };
     memcpy(t->id, id, size);
-    timer_up(x, x->count++, t);
+    timer_up(x, x->count++, (timer_place){ at, t });
     return PAWL_OK;
 }
 
@@ -97,12 +97,12 @@ const timer *timer_first(pawl_engine *e, cached_run *r)
 {
     timer_index *x = &r->timers;
 
-    while (x->count > 0 && !call_open(r->st, x->heap[0]->id)) {
-        timer_free(e, x->heap[0]);
+    while (x->count > 0 && !call_open(r->st, x->heap[0].of->id)) {
+        timer_free(e, x->heap[0].of);
         if (--x->count > 0)
             timer_down(x, 0, x->heap[x->count]);
     }
-    return x->count > 0 ? x->heap[0] : NULL;
+    return x->count > 0 ? x->heap[0].of : NULL;
 }
 
 int64_t timer_wake_ms(pawl_engine *e, cached_run *r)
@@ -110,7 +110,7 @@ int64_t timer_wake_ms(pawl_engine *e, cached_run *r)
     const timer *t = timer_first(e, r);
 
     for (size_t i = 0; BROKEN(BROKEN_WAKE_LAST) && i < r->timers.count; i++)
-        t = call_open(r->st, r->timers.heap[i]->id) && r->timers.heap[i]->made > t->made ? r->timers.heap[i] : t;
+        t = call_open(r->st, r->timers.heap[i].of->id) && r->timers.heap[i].of->made > t->made ? r->timers.heap[i].of : t;
     return t != NULL && (t->sleeps || !BROKEN(BROKEN_DEADLINE_WAKE)) ? t->at_ms : 0;
 }
 
@@ -119,7 +119,7 @@ void timers_free(pawl_engine *e, cached_run *r)
     timer_index *x = &r->timers;
 
     while (x->count > 0)
-        timer_free(e, x->heap[--x->count]);
+        timer_free(e, x->heap[--x->count].of);
     mem_free(&e->alloc, x->heap, x->cap * sizeof *x->heap);
     *x = (timer_index){0};
 }

@@ -6,14 +6,19 @@
 #include "kernel/frame.h"
 
 typedef struct timer {
-    int64_t at_ms;
+    int64_t at_ms;              /* due then */
     uint64_t made;              /* of two that are due at the same time, the one that was made first comes first */
     bool sleeps;                /* else it is a question */
     char id[];                  /* without the run: "2.work:3.1.0" */
 } timer;
 
+typedef struct timer_place {    /* with the time: a comparison needs no look at the timer, which is elsewhere */
+    int64_t at_ms;
+    timer *of;
+} timer_place;
+
 typedef struct timer_index {
-    timer **heap;               /* no timer is due before the one at half its place */
+    timer_place *heap;          /* no timer is due before the one at half its place */
     size_t count, cap;
     uint64_t made;
 } timer_index;
