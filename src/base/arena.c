@@ -3,7 +3,7 @@
  * Owned by its user; one thread at a time. See base.h. */
 #include "base/base.h"
 
-enum { CHUNK_BYTES_MIN = 256, CHUNK_BYTES_MAX = 1 << 20 };
+enum { CHUNK_BYTES_MIN = 256, CHUNK_BYTES_MAX = 1 << 20, WIDE_ITEM = 32 };
 
 struct arena_chunk {
     arena_chunk *next;
@@ -134,7 +134,7 @@ pawl_bytes arena_bytes(arena *a, pawl_bytes b)
 
 bool arena_widen(arena *a, void **items, size_t *cap, size_t count, size_t item)
 {
-    size_t more = *cap == 0 ? 4 : *cap * 2;
+    size_t more = *cap == 0 ? (item > WIDE_ITEM ? 2 : 4) : *cap * 2;
     void *grown;
 
     if ((more | item) >> 31 != 0 || (grown = arena_get(a, more * item)) == NULL)   /* no division: this is called often */

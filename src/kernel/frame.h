@@ -70,9 +70,9 @@ typedef struct task {
     uint32_t commands, waits;   /* numbers of its open calls */
     uint32_t *wins;             /* the winning call of each race of the visit */
     int64_t visit_ms;
-    const laps *history;           /* calls of its earlier visits, for the loop guard; NULL: none */
     const pawl_value *args;     /* stored in the block of the tasks, like the name */
     call *calls;
+    const laps *history;        /* calls of its earlier visits, for the loop guard; NULL: none. From here on is what the close of a superstep reads */
     uint32_t ncalls, calls_cap;
     const struct leave *leave;  /* the leave item, while its entry is being folded */
     const char *left;           /* else the text of the leave item */

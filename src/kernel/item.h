@@ -68,7 +68,7 @@ typedef struct closing {
     bool drop_all;
 } closing;
 
-typedef struct item {
+typedef struct item {           /* what each item of a wide superstep needs is in its first 64 bytes: they are walked several times */
     uint8_t kind;
     uint8_t outcome;            /* receipt: pawl_outcome; unwind: the coming status */
     uint8_t wait;               /* ask: pawl_wait_kind; refusal: call_kind */
@@ -78,6 +78,9 @@ typedef struct item {
     uint32_t visit, n;          /* select: n wins race k */
     uint32_t k;
     bool inner;                 /* leave: of a task inside a subgraph */
+    struct item *next;
+    const leave *leave;
+    uint32_t text_at, text_size;/* its bytes in the entry */
     uint64_t superstep;
     int64_t at;
     const pawl_value *value;    /* the VALUE; of records, adopt, cancel ...: the object */
@@ -85,12 +88,9 @@ typedef struct item {
     size_t spec_size;
     const write *writes;        /* put, frame */
     uint32_t nwrites;
-    const leave *leave;
     const closing *closing;
     const pawl_value *more;     /* answer, sign, update: by, note, update */
     refs refs;                  /* of the VALUE, read from bytes, not yet resolved */
-    uint32_t text_at, text_size;/* its bytes in the entry */
-    struct item *next;
 } item;
 
 struct pawl_entry {

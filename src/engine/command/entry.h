@@ -99,40 +99,41 @@ typedef struct entry_cost {
 
 struct outbox_entry {
     uint8_t state, count, args, resolution;
+    bool in_doubt;              /* its last attempt was made by another engine, and its outcome is unknown */
+    bool was_in_doubt;          /* before the attempt that runs */
+    bool charged;               /* its attempts are charged to the budget of its run, so the store counts each (A9) */
+    bool keeps_output;          /* an interrupt of its run gets what its handler has said: `output` */
     outbox_entry *next, *prev;  /* in the list of its state */
     outbox_entry *index_next;   /* in its slot of the index */
+    cached_run *run;            /* NULL: ENTRY_STRAY */
+    const handler *h;           /* NULL: none in this engine, or it is a spawn */
+    const char *child;          /* of a spawn: the id of the child run; NULL: it is a call */
+    struct run_rules *rules;    /* has job.policy; NULL: none */
+    int64_t first_ms;           /* when its first attempt began; 0: none did */
+    int64_t not_before_ms;      /* of the next attempt; 0: at once */
+    pawl_code rc;
+    pawl_outcome outcome;
+    uint32_t cleared;           /* attempts that are known not to have happened */
+    bool limited;               /* it is counted in `limited` of the outbox */
+    entry_place place;
+    /* up to here is what every pass over many entries reads */
     outbox_entry *queued;       /* in the pool's queue, or in the queue of finished attempts: under their locks */
     uint64_t order;             /* lists are in the order in which commands were made */
     uint64_t seen;              /* the newest reconciliation that found its command open */
-    bool limited;               /* it is counted in `limited` of the outbox */
     pawl_engine *e;
-    cached_run *run;            /* NULL: ENTRY_STRAY */
-    const handler *h;           /* NULL: none in this engine, or it is a spawn */
+    pawl_limits limits;
+    pawl_job job;
     size_t bytes;               /* of its block, where its first texts are, too */
     arena mem;
     const char **secrets;       /* the values of those in its arguments, up to a NULL; NULL: it has none */
     void *copied;               /* the block of arguments that were in the state; NULL: there is none */
     size_t copied_bytes;
-    pawl_job job;
-    struct run_rules *rules;    /* has job.policy; NULL: none */
-    pawl_limits limits;
     pawl_reply reply;
-    pawl_code rc;
-    pawl_outcome outcome;
-    int64_t first_ms;           /* when its first attempt began; 0: none did */
-    int64_t not_before_ms;      /* of the next attempt; 0: at once */
-    uint32_t cleared;           /* attempts that are known not to have happened */
-    bool in_doubt;              /* its last attempt was made by another engine, and its outcome is unknown */
-    bool was_in_doubt;          /* before the attempt that runs */
-    bool charged;               /* its attempts are charged to the budget of its run, so the store counts each (A9) */
     entry_attempt attempt;
     later_answer later;
-    entry_place place;
     entry_cost cost;
-    const char *child;          /* of a spawn: the id of the child run; NULL: it is a call */
     pawl_caps share;            /* of a spawn: its part of the budget */
     struct resolving *resolving;        /* RESOLUTION_ASKING: the entry as it was before */
-    bool keeps_output;          /* an interrupt of its run gets what its handler has said: */
     buf output;                 /* under e->said_lock */
 };
 
