@@ -152,7 +152,7 @@ static answered answer_here(session *s, const char *run, const pawl_wait *w, paw
     buf_init(&no, NULL);
     session_no(s, run, w, &no);
     buf_char(&no, '\0');
-    switch (view_ask(s->c, w, no.size > 1 ? no.data : NULL, &json)) {
+    switch (doubt_is(w) ? doubt_ask(s, run, w, &json) : view_ask(s->c, w, no.size > 1 ? no.data : NULL, &json)) {
     case ASKED_ANSWER:
         buf_char(&json, '\0');
         *rc = give(s, w, json.data, go_who(), err);

@@ -4,9 +4,13 @@
  * Called by the verbs that print open waits or take answers, on the main thread. Owns nothing. */
 #include "cli/run_driver.h"
 #include "cli/ui/format.h"
+#include "cli/ui/view.h"
 #include "pawl/stream.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+enum { NAME_COLUMNS = 56 };
 
 bool doubt_is(const pawl_wait *w)
 {
@@ -124,7 +128,54 @@ pawl_code doubt_answer(session *s, const pawl_wait *w, const char *text, buf *js
     if (pawl_value_type(pawl_value_get(v, "done")) == PAWL_TYPE_STRING)
         v = value_with(mem, v, "done", receipt(s, mem, w, pawl_value_get(v, "done")));
     if (v == NULL || (w->schema != NULL && schema_check(w->schema, v, "the answer", NULL) != PAWL_OK))
-        return fail(err, PAWL_INVALID, "%.56s: \"%.80s\" does not fit: answer with done, done:TEXT, failed:WHY or again", w->node, text);
+        return fail(err, PAWL_INVALID, "%.56s: \"%.80s\" does not fit: answer with done, done:TEXT, failed:WHY or again",
+                    *w->node != '\0' ? w->node : s->run, text);
     canon(json, v);
     return json->failed ? fail(err, PAWL_NOMEM, "no memory for the answer") : PAWL_OK;
+}
+
+static void doubt_question(session *s, const char *run, const pawl_wait *w)
+{
+    const pawl_value *about = w->about != NULL ? w->about : doubt_command(&s->mem, session_store(s), run, w->id, w->node);
+    const char *name = *w->node != '\0' ? w->node : run;
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_text(&b, "\n  ");
+    words_fit(&b, name, strlen(name), NAME_COLUMNS);
+    buf_text(&b, " asks\n");
+    doubt_say(w, about, &b);
+    words_about(&b, about, "    ");
+    buf_text(&b, "    done, done:TEXT with what it printed, failed:WHY, or again: it begins again\n");
+    buf_fmt(&b, "    an empty line: keeps the question; `pawl answer %s VALUE` goes on\n", run);
+    if (!b.failed)
+        fwrite(b.data, 1, b.size, stderr);
+    buf_free(&b);
+}
+
+ask_result doubt_ask(session *s, const char *run, const pawl_wait *w, buf *answer)
+{
+    ask_result how = ASKED_GONE;
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t n;
+
+    doubt_question(s, run, w);
+    clearerr(stdin);            /* an end of file that was typed at an earlier question */
+    while (fputs("  > ", stderr), fflush(stderr), (n = getline(&line, &room, stdin)) >= 0) {
+        pawl_err err = { PAWL_OK, "" };
+
+        while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
+            line[--n] = '\0';
+        if (n == 0 || doubt_answer(s, w, line, answer, &err) == PAWL_OK) {
+            how = n == 0 ? ASKED_LATER : ASKED_ANSWER;
+            break;
+        }
+        buf_reset(answer);
+        fprintf(stderr, "  %s\n", err.text);
+    }
+    if (how == ASKED_GONE)
+        fputc('\n', stderr);
+    free(line);
+    return how;
 }
