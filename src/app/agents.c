@@ -129,7 +129,7 @@ struct transcript *session_transcripts(session *s)
 {
     if (s->file == NULL || s->hands_out || (s->file->agent == NULL && s->file->helpers == NULL))
         return NULL;
-    return transcript_new(tool_there, s);
+    return transcript_new(s->caller->store, tool_there, s);
 }
 
 /* A hook that is a callback goes to the client that is connected; without one effect_hook refuses it. */
@@ -154,7 +154,8 @@ pawl_code session_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     arena_init(&mem, NULL, 4096);
     if ((env = session_env(s, &mem, pawl_value_string(pawl_value_get(input, "cwd")))) != NULL && pawl_value_size(env) > 0)
         own.args = value_with(&mem, own.args, "env", env);
-    if (s->transcripts != NULL && run != NULL && pawl_value_get(pawl_value_get(job->args, "hook"), "project") != NULL && transcript_path(run, path))
+    if (s->transcripts != NULL && run != NULL && pawl_value_find(job->args, "/hook/project") != NULL &&
+        transcript_path(s->caller->store, run, path))
         own.args = value_with(&mem, own.args, "input", value_with(&mem, input, "transcript_path", value_string(&mem, path, strlen(path))));
     rc = own.args == NULL ? pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory") : hook_perform(s, &own, reply);
     arena_free(&mem);

@@ -18,6 +18,7 @@ typedef struct app_caller {
     bool models;                /* models are called here, so a record of their answers applies */
     bool anchors;               /* runs are driven here, so their heads are anchored if the person wants it (P12) */
     const char *anchor;         /* where; NULL: PAWL_ANCHOR, else the person's settings say */
+    const char *store;          /* the store that is open, by a name without a password: transcripts are kept apart by it; NULL: one in memory */
     unsigned without_sources;   /* settings that widen nothing for this call: bits 1 the person's, 2 the project's, 4 its local ones */
     const char *record, *record_mode;   /* file and mode of that record; NULL: PAWL_RECORD and PAWL_RECORD_MODE give them */
 } app_caller;

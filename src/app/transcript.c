@@ -25,18 +25,19 @@ typedef struct transcript_run {
 } transcript_run;
 
 struct transcript {
+    const char *store;
     transcript_name_fn *name;
     void *ctx;
     transcript_run *runs;
     bool swept;                 /* old files were looked for */
 };
 
-transcript *transcript_new(transcript_name_fn *name, void *ctx)
+transcript *transcript_new(const char *store, transcript_name_fn *name, void *ctx)
 {
     transcript *t = calloc(1, sizeof *t);
 
     if (t != NULL)
-        *t = (transcript){ .name = name, .ctx = ctx };
+        *t = (transcript){ .store = store, .name = name, .ctx = ctx };
     return t;
 }
 
@@ -51,50 +52,87 @@ void transcript_free(transcript *t)
 
 /* ---- where it is ----------------------------------------------------------------------------------------------- */
 
-static bool transcripts_folder(char out[TRANSCRIPT_PATH_BYTES])
+/* A folder for each store: ids of runs are unique only in one. A store in memory is of this process alone. */
+static bool transcripts_folder(const char *store, char out[TRANSCRIPT_PATH_BYTES])
 {
-    char state[OWN_PATH_BYTES];
+    char state[OWN_PATH_BYTES], own[40], hex[HASH_HEX + 1];
+    hash h;
 
-    return own_folder_path(OWN_STATE, state) && snprintf(out, TRANSCRIPT_PATH_BYTES, "%s/.transcripts", state) < TRANSCRIPT_PATH_BYTES;
+    snprintf(own, sizeof own, "process %ld", (long)getpid());
+    hash_of(store != NULL ? store : own, strlen(store != NULL ? store : own), &h);
+    hash_hex(&h, hex);
+    return own_folder_path(OWN_STATE, state) && snprintf(out, TRANSCRIPT_PATH_BYTES, "%s/.transcripts/%.16s", state, hex) < TRANSCRIPT_PATH_BYTES;
 }
 
-bool transcript_path(const char *run, char out[TRANSCRIPT_PATH_BYTES])
+bool transcript_path(const char *store, const char *run, char out[TRANSCRIPT_PATH_BYTES])
 {
     size_t n;
 
-    if (!transcripts_folder(out) || strchr(run, '/') != NULL)
+    if (!transcripts_folder(store, out) || strchr(run, '/') != NULL)
         return false;
     n = strlen(out);
     return snprintf(out + n, TRANSCRIPT_PATH_BYTES - n, "/%s.jsonl", run) < (int)(TRANSCRIPT_PATH_BYTES - n);
 }
 
-void transcript_forget(const char *run)
+void transcript_forget(const char *store, const char *run)
 {
     char path[TRANSCRIPT_PATH_BYTES];
 
-    if (transcript_path(run, path))
+    if (transcript_path(store, run, path))
         (void)unlink(path);
 }
 
-static void sweep(const char *folder)
+void transcript_sweep(const char *store, bool (*there)(void *ctx, const char *run), void *ctx)
 {
+    char folder[TRANSCRIPT_PATH_BYTES], run[RUN_ID_BYTES];
+    DIR *dir = transcripts_folder(store, folder) ? opendir(folder) : NULL;
+    struct dirent *e;
+
+    while (dir != NULL && (e = readdir(dir)) != NULL) {
+        const size_t n = strlen(e->d_name);
+
+        if (n <= 6 || strcmp(e->d_name + n - 6, ".jsonl") != 0 || n - 6 >= sizeof run)
+            continue;
+        snprintf(run, sizeof run, "%.*s", (int)(n - 6), e->d_name);
+        if (!there(ctx, run))
+            (void)unlinkat(dirfd(dir), e->d_name, 0);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+/* Files that nobody wrote for a month, in it and in the folders in it; a folder that is empty then goes, too. */
+static void sweep(const char *folder, bool deeper)
+{
+    char path[TRANSCRIPT_PATH_BYTES];
     DIR *dir = opendir(folder);
     struct dirent *e;
-    struct stat st;
+    struct stat st = {0};
 
     while (dir != NULL && (e = readdir(dir)) != NULL)
-        if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_mtime < time(NULL) - FORGOTTEN_S)
+        if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_mtime < time(NULL) - FORGOTTEN_S) {
             (void)unlinkat(dirfd(dir), e->d_name, 0);
+        } else if (deeper && *e->d_name != '.' && S_ISDIR(st.st_mode) &&
+                   snprintf(path, sizeof path, "%s/%s", folder, e->d_name) < (int)sizeof path) {
+            sweep(path, false);
+            (void)unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+        }
     if (dir != NULL)
         closedir(dir);
 }
 
 static bool folder_made(transcript *t)
 {
-    char folder[TRANSCRIPT_PATH_BYTES];
+    char folder[TRANSCRIPT_PATH_BYTES], *slash;
 
-    if (!transcripts_folder(folder))
+    if (!transcripts_folder(t->store, folder))
         return false;
+    if (!t->swept && (slash = strrchr(folder, '/')) != NULL) {
+        *slash = '\0';
+        sweep(folder, true);
+        *slash = '/';
+    }
+    t->swept = true;
     for (char *at = folder + 1; *at != '\0'; at++)
         if (*at == '/') {
             *at = '\0';
@@ -102,9 +140,6 @@ static bool folder_made(transcript *t)
             *at = '/';
         }
     (void)mkdir(folder, 0700);
-    if (!t->swept)
-        sweep(folder);
-    t->swept = true;
     return true;
 }
 
@@ -285,7 +320,7 @@ void transcript_told(transcript *t, const pawl_state *told, const pawl_entry *en
     transcript_run *r;
     arena mem;
 
-    if (pawl_entry_is_record(entry) || !is_wanted(pawl_state_get(st, "@policy")) || !transcript_path(run, path) || (r = run_entry(t, run)) == NULL)
+    if (pawl_entry_is_record(entry) || !is_wanted(pawl_state_get(st, "@policy")) || !transcript_path(t->store, run, path) || (r = run_entry(t, run)) == NULL)
         return;
     all = pawl_state_get(st, "messages");
     if (r->n > 0 && r->n == pawl_value_size(all) && goes_on(r, all) && access(path, F_OK) == 0)

@@ -78,6 +78,8 @@ static pawl_store *sqlite_at(cli_call *c, const char *path, bool make, pawl_err 
              c->store_name);
     else if (s == NULL)
         fail(err, why.code < 0 && why.code != PAWL_CORRUPT ? why.code : PAWL_IO, "%s", why.text);     /* damaged: it is not available */
+    else if (c->app.store != c->store_name)
+        c->app.store = c->store_name;
     return s;
 }
 

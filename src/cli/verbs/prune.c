@@ -51,7 +51,7 @@ static pawl_code remove_old(pruning *p, const char *run, pawl_err *err)
     if (rc != PAWL_OK)
         hold_drop(p->s, run, fence);
     else
-        transcript_forget(run);
+        transcript_forget(p->c->app.store, run);
     return rc;
 }
 
@@ -79,6 +79,16 @@ static pawl_code old_go(pruning *p, pawl_err *err)
     return rc;
 }
 
+/* Where the store cannot say, the run counts as there. */
+static bool is_there(void *ctx, const char *run)
+{
+    const pruning *p = ctx;
+    pawl_err why = {0};
+    pawl_head head;
+
+    return p->s->verbs->head(p->s, run, &head, &why) != PAWL_GONE;
+}
+
 static pawl_code swept(pruning *p, pawl_err *err)
 {
     size_t n = 0;
@@ -88,6 +98,7 @@ static pawl_code swept(pruning *p, pawl_err *err)
         rc = pawl_store_sweep(p->s, SWEEP_RUNS, &n, err);
         p->n += n;
     } while (rc == PAWL_OK && n == SWEEP_RUNS);
+    transcript_sweep(p->c->app.store, is_there, p);
     return rc;
 }
 

@@ -53,7 +53,7 @@ static pawl_code remove_one(cli_call *c, pawl_store *s, app_anchor *anchor, cons
     else
         cli_note(c, "%s is removed", run);
     if (rc == PAWL_OK)
-        transcript_forget(run);
+        transcript_forget(c->app.store, run);
     return rc;
 }
 
