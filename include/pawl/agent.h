@@ -59,16 +59,19 @@ typedef struct pawl_agent {     /* texts are copied; 0 and NULL: the default */
     size_t nhelpers;
     uint32_t max_tokens;        /* of an answer: 4096 */
     const char *options;        /* JSON text of an object: members that are added to every request ("temperature", "thinking"); NULL: none */
-    uint32_t max_retries;       /* attempts of a request in all: 3; 1: no retry */
+    uint32_t max_retries;       /* attempts of a request in all: 3, with retry_total_ms 10; 1: no retry */
     uint32_t max_iterations;    /* requests in one turn: 100 */
     uint32_t max_depth;         /* children of children: 3 */
     uint32_t llm_timeout_ms;    /* 120,000 */
-    uint32_t retry_initial_ms, retry_max_ms;    /* 200 and 5,000; the delay doubles each time */
+    uint32_t retry_initial_ms, retry_max_ms;    /* 200 and 5,000, with retry_total_ms 1,000 and 60,000; the delay doubles each time */
     int64_t compact_tokens;     /* a summary replaces older messages once a request had that many tokens; 0: once the model refuses the length */
     bool compact_drops;         /* shortens by dropping tool results instead of a summary by the model */
     bool post_tools;            /* `post-tools` runs */
     pawl_denied denied;         /* a denial ends the turn, or the model gets it as a result; auto: a person's denial without a note ends it */
     int64_t price_input, price_output;  /* millionths of a currency unit per million tokens; for budgets of money */
+    /* Not 0: a request is tried again over minutes, with delays that are drawn from the seed of the run, between half and the whole of those above, and no
+     * attempt begins later than this after the first failure. It is a part of the machine's hash. 0: exact delays, bounded by max_retries alone. */
+    uint32_t retry_total_ms;
 } pawl_agent;
 
 /* NULL: see err. Free it as any machine. */
@@ -93,6 +96,10 @@ typedef struct pawl_agent_view {
     const char *session_id;     /* of a sub-agent: its run */
     const char *request_id;     /* of a question or a permission: the wait's slot */
     const char *message;        /* of an error */
+    /* A request to the model has failed and is made again (pawl_agent.retry_total_ms): when, which attempt of how many that is, and why. again_ms 0: none. */
+    int64_t again_ms;
+    uint32_t attempt, max_attempts;
+    const char *again_why;
 } pawl_agent_view;
 /* The display state of a run; its texts are valid until the state changes. A run that has not begun is PAWL_SHOWN_NOTHING, a failed run is
  * PAWL_SHOWN_ERROR, every other run that has ended is PAWL_SHOWN_DONE. PAWL_INVALID: the run is not an agent's. */

@@ -156,7 +156,8 @@ typedef enum pawl_chunk_kind {
     PAWL_CHUNK_STATE_CHANGE,        /* as pawl_shown_at.value */
     PAWL_CHUNK_STATUS,              /* {"attempt"}, live: a model call starts, and the output of an earlier attempt is void;
                                      * {"gap":{"from","live"?,"to"},"why"}: this reader was too slow and missed live chunks, or the journal was pruned;
-                                     * {"compact":{"from","method","to"}}, {"cache_break":{"cause"}}, {"again_in_ms","error","retries"}, {"compacting"},
+                                     * {"compact":{"from","method","to"}}, {"cache_break":{"cause"}}, {"again_in_ms","error","max_attempts"?,
+                                     * "retries","status"?}: a request is made again, "status" is of HTTP; {"compacting"},
                                      * {"mode"}, {"note","tool_use_id"}, {"stop"} */
     PAWL_CHUNK_ERROR,               /* {"message"} */
     PAWL_CHUNK_DONE                 /* {"end"}: of a turn */

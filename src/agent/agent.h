@@ -81,7 +81,8 @@ const pawl_value *message_of_answer(turn *t, const pawl_value *message, const ch
 
 bool reply_too_long(const turn *t);     /* the model refused the request because it is too long */
 const char *reply_error(turn *t);       /* why a request failed, for people */
-bool retry_later(turn *t, const char *why, core_action *then);  /* true: a retry timer is set (A2); false: do *then */
+/* True: a retry timer is set (A2). False: do *then; *why says as well how many attempts were made. */
+bool retry_later(turn *t, const char **why, core_action *then);
 
 /* ---- prompt_cache.c: the beginning of requests ---------------------------------------------------------------------------- */
 

@@ -281,12 +281,13 @@ void on_summary(turn *t)
 {
     const bool fits = !reply_too_long(t);
     const char *summary = t->h->outcome == PAWL_OUTCOME_DONE && fits ? summary_of(t, t->h->value) : NULL;
-    const char *why = t->h->outcome == PAWL_OUTCOME_DONE && fits ? "there is no summary in the answer" : !fits ? "it is too long for that, too"
+    const char *failure, *why = t->h->outcome == PAWL_OUTCOME_DONE && fits ? "there is no summary in the answer" : !fits ? "it is too long for that, too"
         : reply_error(t);
     core_action then;
 
     if (summary == NULL) {
-        if (!fits || !retry_later(t, pawl_format(t->s, "LLM error: %s", why), &then))
+        failure = pawl_format(t->s, "LLM error: %s", why);
+        if (!fits || !retry_later(t, &failure, &then))
             shorten(t, why);
         return;
     }

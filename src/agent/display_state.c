@@ -191,6 +191,16 @@ static pawl_code look_over(const pawl_state *st, pawl_agent_view *out)
     return PAWL_OK;
 }
 
+static void look_again(const pawl_value *agent, pawl_agent_view *out)
+{
+    out->again_ms = pawl_value_int(pawl_value_get(agent, "again_ms"));
+    if (out->again_ms == 0)
+        return;
+    out->attempt = (uint32_t)pawl_value_uint(pawl_value_get(pawl_value_get(agent, "core"), "retries")) + 1;
+    out->max_attempts = (uint32_t)pawl_value_uint(pawl_value_get(agent, "again_of"));
+    out->again_why = pawl_value_string(pawl_value_get(agent, "again_why"));
+}
+
 pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err)
 {
     const pawl_value *v = st != NULL ? pawl_state_get(st, "@agent") : NULL;
@@ -206,6 +216,7 @@ pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err)
     out->state = shown_named(pawl_value_string(pawl_value_get(v, "shown")));
     if (out->state == PAWL_SHOWN_ERROR)
         out->message = pawl_value_string(pawl_value_get(v, "error"));
+    look_again(v, out);
     if (id == NULL)
         return PAWL_OK;
     if (out->state == PAWL_SHOWN_WAITING_FOR_SUB_AGENT) {

@@ -17,12 +17,12 @@ const pawl_agent *agent_of(const pawl_machine *m)
 static void defaults(pawl_agent *a)
 {
     a->max_tokens = a->max_tokens != 0 ? a->max_tokens : 4096;
-    a->max_retries = a->max_retries != 0 ? a->max_retries : 3;
+    a->max_retries = a->max_retries != 0 ? a->max_retries : a->retry_total_ms != 0 ? 10 : 3;
     a->max_iterations = a->max_iterations != 0 ? a->max_iterations : 100;
     a->max_depth = a->max_depth != 0 ? a->max_depth : DEPTH_DEFAULT;
     a->llm_timeout_ms = a->llm_timeout_ms != 0 ? a->llm_timeout_ms : 120000;
-    a->retry_initial_ms = a->retry_initial_ms != 0 ? a->retry_initial_ms : 200;
-    a->retry_max_ms = a->retry_max_ms != 0 ? a->retry_max_ms : 5000;
+    a->retry_initial_ms = a->retry_initial_ms != 0 ? a->retry_initial_ms : a->retry_total_ms != 0 ? 1000 : 200;
+    a->retry_max_ms = a->retry_max_ms != 0 ? a->retry_max_ms : a->retry_total_ms != 0 ? 60000 : 5000;
 }
 
 static bool def_copy(agent_def *d, const pawl_agent *a, arena *mem)
@@ -152,16 +152,17 @@ static const pawl_value *tool_nature(const pawl_agent_tool *tool, arena *mem)
 static const pawl_value *nature_of(const agent_def *d, arena *mem)
 {
     const pawl_agent *a = &d->a;
-    const pawl_value *tools = value_pack(mem, NULL, "[]"), *helpers = value_pack(mem, NULL, "[]");
+    const pawl_value *tools = value_pack(mem, NULL, "[]"), *helpers = value_pack(mem, NULL, "[]"), *v;
 
     for (size_t i = 0; i < a->ntools; i++)
         tools = value_push(mem, tools, tool_nature(&a->tools[i], mem));
     for (size_t i = 0; i < a->nhelpers; i++)
         helpers = value_push(mem, helpers, value_pack(mem, NULL, "s", a->helpers[i].name));
-    return value_pack(mem, NULL, "{s:v,s:[i,i,i,i,i],s:[i,b],s:[b,i],s:v,s:[i,i]}", "helpers", helpers, "limits", (int64_t)a->max_retries,
+    v = value_pack(mem, NULL, "{s:v,s:[i,i,i,i,i],s:[i,b],s:[b,i],s:v,s:[i,i]}", "helpers", helpers, "limits", (int64_t)a->max_retries,
                       (int64_t)a->max_iterations, (int64_t)a->max_depth, (int64_t)a->retry_initial_ms, (int64_t)a->retry_max_ms, "compact",
                       a->compact_tokens, a->compact_drops, "ends", a->post_tools, (int64_t)a->denied, "tools", tools, "prices", a->price_input,
                       a->price_output);
+    return a->retry_total_ms == 0 ? v : value_with(mem, v, "retry_total_ms", value_int(mem, a->retry_total_ms));
 }
 
 /* Give the channel its first value; false: `text` is NULL. */

@@ -156,6 +156,9 @@ pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happen
     t->least_tokens = pawl_value_int(pawl_value_get(v, "least"));
     t->summary_upto = (uint32_t)pawl_value_uint(pawl_value_get(v, "upto"));
     t->retry_summary = pawl_value_bool(pawl_value_get(v, "sums"));
+    t->failed_ms = pawl_value_int(pawl_value_get(v, "failed_ms"));
+    t->again_ms = pawl_value_int(pawl_value_get(v, "again_ms"));
+    t->again_why = text_in(v, "again_why", NULL);
     t->shown = text_in(v, "shown", "");
     t->shown_id = text_in(v, "shown_id", "");
     t->end = text_in(v, "end", "");
@@ -279,6 +282,10 @@ void turn_save(turn *t)
     v = with_int(t, v, "least", t->least_tokens);
     v = with_int(t, v, "upto", t->summary_upto);
     v = with_true(t, v, "sums", t->retry_summary);
+    v = with_int(t, v, "failed_ms", t->c.retries > 0 ? t->failed_ms : 0);
+    v = with_int(t, v, "again_ms", t->at == PHASE_RETRY ? t->again_ms : 0);
+    v = with_int(t, v, "again_of", t->at == PHASE_RETRY && t->again_ms > 0 ? t->c.max_retries : 0);
+    v = with_text(t, v, "again_why", t->at == PHASE_RETRY ? t->again_why : NULL);
     v = with_int(t, v, "law", (int64_t)t->parent_entry);
     v = with_text(t, v, "shown_id", t->shown_id);
     v = with_text(t, v, "end", t->end);

@@ -249,7 +249,7 @@ static void failed(turn *t, const char *wrong)
     const char *why = pawl_format(t->s, "LLM error: %s", wrong != NULL ? text_cut(t, wrong, 1000) : reply_error(t));
     core_action then;
 
-    if (!retry_later(t, why, &then))
+    if (!retry_later(t, &why, &then))
         turn_act(t, then, why);
 }
 

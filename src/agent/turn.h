@@ -90,6 +90,9 @@ typedef struct turn {
     int64_t least_tokens;       /* tokens right after it was shortened; -1: not known yet; 0: never shortened */
     uint32_t summary_upto;      /* messages that the last requested summary covers */
     bool retry_summary;         /* the retry timer is for a summary */
+    int64_t failed_ms;          /* retry_total_ms: when the first attempt of the request failed; 0: none has */
+    int64_t again_ms;           /* when the next attempt is due; 0: no attempt is waited for */
+    const char *again_why;      /* why the last one failed; NULL: as above */
     const char *shown;          /* the display state that readers know */
     const char *shown_id;       /* its tool_use_id, run or slot; "" */
     const char *end;            /* how the last turn ended: "answer", "interrupt", "denial", ...; "" */

@@ -80,6 +80,7 @@ session *session_new(const app_caller *caller)
         return NULL;
     s->caller = caller;
     s->toolset = TOOLSET_NOW;
+    s->retries = true;
     arena_init(&s->mem, NULL, 16384);
     faults_init(&s->faults, &s->mem);
     return s;
@@ -120,7 +121,7 @@ static pawl_code load_plugin(session *s, const char *path, pawl_err *err)
 static pawl_code load_file(session *s, const char *path, pawl_err *err)
 {
     const file_reader reader = { .read = session_read, .plugin = open_plugin, .kind = has_kind, .tool = session_tool, .compile = compile,
-                                 .kept = s->kept != NULL, .ctx = s };
+                                 .kept = s->kept != NULL, .retries = s->retries, .ctx = s };
     const char *same;
     pawl_bytes text;
     pawl_code rc;
@@ -358,6 +359,7 @@ pawl_code session_run_file(session *s, pawl_state *st, const char *other, const 
 
     s->toolset = pawl_value_type(made) == PAWL_TYPE_INT && pawl_value_int(made) > 0 && pawl_value_int(made) < TOOLSET_NOW ? (unsigned)pawl_value_int(made)
                  : made != NULL ? TOOLSET_NOW : TOOLSET_FIRST;
+    s->retries = pawl_value_int(pawl_value_get(kept_value(st, "@file"), "retries")) > 0;
     if (other == NULL)
         return kept_of(s, st, path, err);
     *path = other;
@@ -368,14 +370,15 @@ pawl_code session_run_file(session *s, pawl_state *st, const char *other, const 
 
 /* ---- what a run begins with --------------------------------------------------------------------------------------------- */
 
-/* "tools": by which tools of the library its machine is made when it is loaded again. */
+/* "tools": by which tools of the library its machine is made when it is loaded again; "retries": by which retries of requests, 1 or (absent) those of old. */
 static const pawl_value *file_value(session *s)
 {
     const pawl_value *files = value_pack(&s->mem, NULL, "{}");
 
     for (const file_source *src = s->file->sources; src != NULL && files != NULL; src = src->next)
         files = value_with(&s->mem, files, src->path, value_string(&s->mem, src->text.data, src->text.size));
-    return value_pack(&s->mem, NULL, "{s:v,s:s,s:i}", "files", files, "main", s->path, "tools", (int64_t)s->toolset);
+    files = value_pack(&s->mem, NULL, "{s:v,s:s,s:i}", "files", files, "main", s->path, "tools", (int64_t)s->toolset);
+    return s->retries ? value_with(&s->mem, files, "retries", value_int(&s->mem, 1)) : files;
 }
 
 static bool own_named(const pawl_value *input)

@@ -42,6 +42,7 @@ typedef struct session {
     const pawl_agent_tool *builtins;    /* the tools of the library, in the form that a machine needs */
     size_t nbuiltins;
     unsigned toolset;           /* the tools of the library are those of this set: of its run, or TOOLSET_NOW */
+    bool retries;               /* as in file_reader: false for a run that began before there was that */
     const pawl_value *own;      /* further channels of Pawl for a new run; NULL: none */
     const pawl_value *policy;   /* for a new run; NULL: no rules */
     const pawl_value *given;    /* what this call gives beside the settings: "allow", "ask", "deny", "directories", "hooks" as in "@policy"; see given.c */

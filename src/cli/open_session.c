@@ -137,8 +137,10 @@ static int take_run(session *s, pawl_store *store, pawl_state *st, const char *o
     pawl_code rc = session_run_file(s, st, other, &path, &err);
     int code = EXIT_DONE;
 
-    if (cli_given(s->c, "upgrade") != NULL)
+    if (cli_given(s->c, "upgrade") != NULL) {
         s->toolset = TOOLSET_NOW;
+        s->retries = true;
+    }
     if (rc != PAWL_OK || (code = load(s, path)) != EXIT_DONE) {
         pawl_store_free(store);
         return rc != PAWL_OK ? cli_fail(s->c, rc, &err) : code;

@@ -14,6 +14,7 @@ struct pawl_reply {
     char *why;                  /* what went wrong; NULL: nothing was said. Apart, since few replies fail */
     buf detail;
     int64_t retry_after_ms;
+    long status;                /* of HTTP, of an answer that is an error; 0: none */
     bool untouched;
     bool costs;                 /* a cost was reported: */
     int64_t tokens, micros;
@@ -23,7 +24,8 @@ void reply_init(pawl_reply *r, const pawl_alloc *alloc);
 void reply_reset(pawl_reply *r);        /* before each attempt */
 void reply_free(pawl_reply *r);
 const char *reply_why(const pawl_reply *r);
-/* Append the receipt of a failure: {"attempts"?,"code","retry_after_ms"?,"text","detail"?}; attempts 0: omitted. */
+void reply_status(pawl_reply *r, long status);          /* of an answer that is an error */
+/* Append the receipt of a failure: {"attempts"?,"code","retry_after_ms"?,"status"?,"text","detail"?}; attempts 0: omitted. */
 void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *out);
 
 /* ---- star.c -------------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ void reply_reset(pawl_reply *r)
     buf_reset(&r->detail);
     why_drop(r);
     r->retry_after_ms = 0;
+    r->status = 0;
     r->untouched = r->costs = false;
     r->tokens = r->micros = 0;
 }
@@ -38,6 +39,7 @@ void reply_free(pawl_reply *r)
     why_drop(r);
 }
 
+void reply_status(pawl_reply *r, long status) { r->status = status; }
 const char *reply_why(const pawl_reply *r) { return r->why != NULL ? r->why : ""; }
 
 void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *out)
@@ -50,6 +52,8 @@ void reply_failure(const pawl_reply *r, pawl_code code, uint32_t attempts, buf *
     buf_char(out, '"');
     if (r->retry_after_ms > 0)
         buf_fmt(out, ",\"retry_after_ms\":%lld", (long long)r->retry_after_ms);
+    if (r->status > 0)
+        buf_fmt(out, ",\"status\":%ld", r->status);
     buf_text(out, ",\"text\":");
     canon_string(out, reply_why(r), strlen(reply_why(r)));
     if (r->detail.size > 0 && !r->detail.failed) {

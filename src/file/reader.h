@@ -17,6 +17,7 @@ typedef struct file_reader {
     /* Compile expressions: `tell` is called with the number of each wrong one. NULL: they are not compiled. */
     pawl_code (*compile)(void *ctx, expression *const *all, size_t n, void (*tell)(void *to, size_t number, const char *text), void *to, pawl_err *err);
     bool kept;                  /* the texts are those of a run: what only newer versions refuse is a note, so that the run goes on */
+    bool retries;               /* agents without a `total` in their `retry` have one: requests are tried again over minutes */
     void *ctx;
 } file_reader;
 

@@ -96,6 +96,18 @@ static inline const char *traced(world *w)
     return w->trace.data;
 }
 
+/* How often that was told or asked. */
+static inline int told_times(world *w, const char *what)
+{
+    int n = 0;
+
+    buf_char(&w->trace, '\0');
+    w->trace.size--;
+    for (const char *at = w->trace.data; (at = strstr(at, what)) != NULL; at++)
+        n++;
+    return n;
+}
+
 static inline void wakes(world *w)
 {
     world_timer(w, command_of(w, "sleep"));

@@ -46,18 +46,6 @@ static bool compacting(world *w)
     return strstr(world_get(w, "@agent"), "\"phase\":\"compacting\"") != NULL;
 }
 
-/* How often that was told or asked. */
-static int times(world *w, const char *what)
-{
-    int n = 0;
-
-    buf_char(&w->trace, '\0');
-    w->trace.size--;
-    for (const char *at = w->trace.data; (at = strstr(at, what)) != NULL; at++)
-        n++;
-    return n;
-}
-
 /* What the model is asked now. Lives until the next look. */
 static const pawl_value *asked(world *w)
 {
@@ -172,7 +160,7 @@ PAWL_TEST(test_old_results_are_dropped)
     says(&w, "3", NULL, 30);
     world_signal(&w, "input", "\"four\"");      /* there is nothing more of that kind */
     says(&w, "4", NULL, 31);
-    CHECK_INT(times(&w, "emit compact "), 1);
+    CHECK_INT(told_times(&w, "emit compact "), 1);
     world_end(&w);
 }
 
@@ -205,7 +193,7 @@ PAWL_TEST(test_a_long_turn_is_summed_up_but_for_its_last_round)
     CHECK_STR(roles(&w), "user user assistant tool:r7");
     CHECK_STR(content_at(&w, 0), "Summary of the conversation so far:\n\nr1 to r6 were");
     CHECK_STR(content_at(&w, 1), "go");
-    CHECK_INT(times(&w, "emit compact "), 2);
+    CHECK_INT(told_times(&w, "emit compact "), 2);
     says(&w, "done", NULL, 150);
     CHECK_STR(world_status(&w), "completed");
     world_end(&w);
@@ -277,8 +265,8 @@ PAWL_TEST(test_results_of_a_long_turn_are_dropped_but_for_its_last_round)
     CHECK_STR(content_at(&w, 4), "[302 bytes, dropped]");
     CHECK_STR(content_at(&w, 6), "xxxxxxxxxx");         /* as long as the line that it would be */
     check_valid(&w);
-    CHECK_INT(times(&w, "emit compact "), 2);
-    CHECK_INT(times(&w, "compacting"), 0);      /* nobody was asked for a summary */
+    CHECK_INT(told_times(&w, "emit compact "), 2);
+    CHECK_INT(told_times(&w, "compacting"), 0);      /* nobody was asked for a summary */
     says(&w, "done", NULL, 100);
     world_end(&w);
 }
@@ -395,9 +383,9 @@ PAWL_TEST(test_a_result_that_is_too_long_alone_is_cut_until_it_fits)
     CHECK_STR(roles(&w), "user assistant tool:r1");
     CHECK_STR(content_at(&w, 0), "go");
     check_valid(&w);
-    CHECK_INT(times(&w, "emit compact {\"from\":3,\"method\":\"cut\",\"to\":3}"), 2);
-    CHECK_INT(times(&w, "1 of 3 messages are cut in what it is sent"), 2);
-    CHECK_INT(times(&w, "emit cache_break {\"cause\":\"compaction\"}"), 2);
+    CHECK_INT(told_times(&w, "emit compact {\"from\":3,\"method\":\"cut\",\"to\":3}"), 2);
+    CHECK_INT(told_times(&w, "1 of 3 messages are cut in what it is sent"), 2);
+    CHECK_INT(told_times(&w, "emit cache_break {\"cause\":\"compaction\"}"), 2);
     says(&w, "done", NULL, 10);
     CHECK_STR(world_status(&w), "completed");
     world_end(&w);
@@ -512,7 +500,7 @@ PAWL_TEST(test_what_a_user_says_is_not_cut_in_its_turn_and_is_in_the_next)
     comes(&w, "llm", PAWL_OUTCOME_ERROR, over_400);     /* no summary of it is to be had */
     check_cut(content_at(&w, 1), 4499, 8999);
     CHECK(strstr(content_at(&w, 1), "ask for less") == NULL);
-    CHECK_INT(times(&w, "could not be summed up, and what is longest was cut: it is too long for that, too"), 1);
+    CHECK_INT(told_times(&w, "could not be summed up, and what is longest was cut: it is too long for that, too"), 1);
     CHECK_STR(roles(&w), "user user user");
     says(&w, "3", NULL, 10);
     CHECK_STR(agent_shows(&w), "idle");
@@ -557,7 +545,7 @@ PAWL_TEST(test_A2_a_summary_is_asked_for_again)
     world_signal(&w, "input", "\"two\"");
     comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":90000,\"text\":\"API error: 529 overloaded_error\"}");
     CHECK_STR(command_of(&w, "llm"), "");
-    CHECK_INT(times(&w, "\"again_in_ms\":90000"), 1);
+    CHECK_INT(told_times(&w, "\"again_in_ms\":90000"), 1);
     world_crash(&w);
     wakes(&w);
     CHECK(compacting(&w));
@@ -589,7 +577,7 @@ PAWL_TEST(test_a_summary_that_fails_for_good_ends_no_turn)
     comes(&w, "llm", PAWL_OUTCOME_ERROR, denied);
     CHECK_STR(roles(&w), "user assistant tool:r1 assistant user");
     CHECK_STR(content_at(&w, 2), "[302 bytes, dropped]");
-    CHECK_INT(times(&w, "{\"note\":\"The conversation could not be summed up, and results of tools were left out: no\"}"), 1);
+    CHECK_INT(told_times(&w, "{\"note\":\"The conversation could not be summed up, and results of tools were left out: no\"}"), 1);
     says(&w, "2", NULL, 120);
     world_signal(&w, "input", "\"three\"");
     says(&w, "3", NULL, 145);
@@ -599,7 +587,7 @@ PAWL_TEST(test_a_summary_that_fails_for_good_ends_no_turn)
         if (i < 2)
             wakes(&w);
     }
-    CHECK_INT(times(&w, "and goes on as it is: there is no summary in the answer"), 1);
+    CHECK_INT(told_times(&w, "and goes on as it is: there is no summary in the answer"), 1);
     CHECK(!compacting(&w));
     says(&w, "4", NULL, 150);
     world_signal(&w, "input", "\"five\"");
@@ -691,28 +679,28 @@ PAWL_TEST(test_what_breaks_a_cache_is_told)
     next_turn(&w);
     world_update(&w, NULL, "{\"@mode\":\"plan\"}");
     next_turn(&w);
-    CHECK_INT(times(&w, "emit cache_break"), 0);
+    CHECK_INT(told_times(&w, "emit cache_break"), 0);
     world_update(&w, NULL, "{\"@config\":{\"max_tokens\":10,\"model\":\"script:other\"}}");
     next_turn(&w);
-    CHECK_INT(times(&w, "emit cache_break {\"cause\":\"model\"}"), 1);
+    CHECK_INT(told_times(&w, "emit cache_break {\"cause\":\"model\"}"), 1);
     next_turn(&w);
     world_update(&w, NULL, "{\"@system\":\"You do not.\"}");
     next_turn(&w);
     world_update(&w, NULL, "{\"@pinned\":\"be brief\"}");
     world_crash(&w);
     next_turn(&w);
-    CHECK_INT(times(&w, "emit cache_break {\"cause\":\"system\"}"), 2);
+    CHECK_INT(told_times(&w, "emit cache_break {\"cause\":\"system\"}"), 2);
     world_signal(&w, "input", "\"look\"");
     says(&w, NULL, "tool_search s1 {\"query\":\"internet\"};tool_search s2 {\"query\":\"page\"}", 10);
     CHECK_STR(content_at(&w, pawl_value_size(pawl_state_get(w.st, "messages")) - 1), "These are there now: web_fetch");
     CHECK(strstr(strstr(world_get(&w, "@tools"), "web_fetch") + 1, "web_fetch") == NULL);
     says(&w, "so", NULL, 10);
     next_turn(&w);
-    CHECK_INT(times(&w, "emit cache_break {\"cause\":\"tools\"}"), 1);
+    CHECK_INT(told_times(&w, "emit cache_break {\"cause\":\"tools\"}"), 1);
     world_update(&w, NULL, "{\"@config\":{\"model\":\"script:other\",\"thinking\":{\"budget_tokens\":2000}}}");
     next_turn(&w);
-    CHECK_INT(times(&w, "emit cache_break {\"cause\":\"thinking\"}"), 1);
-    CHECK_INT(times(&w, "emit cache_break"), 5);
+    CHECK_INT(told_times(&w, "emit cache_break {\"cause\":\"thinking\"}"), 1);
+    CHECK_INT(told_times(&w, "emit cache_break"), 5);
     world_end(&w);
 }
 
@@ -724,10 +712,10 @@ PAWL_TEST(test_a_fork_with_another_model_tells_so)
     says(&w, "1", NULL, 10);
     world_fork(&w, &(pawl_run_info){ .id = "fork-1", .life = 9, .created_ms = 77000 });
     next_turn(&w);
-    CHECK_INT(times(&w, "emit cache_break"), 0);        /* what was cached of the other run fits */
+    CHECK_INT(told_times(&w, "emit cache_break"), 0);        /* what was cached of the other run fits */
     world_fork(&w, &(pawl_run_info){ .id = "fork-2", .life = 10, .created_ms = 78000 });
     world_update(&w, NULL, "{\"@config\":{\"model\":\"script:other\"}}");
     next_turn(&w);
-    CHECK_INT(times(&w, "emit cache_break {\"cause\":\"model\"}"), 1);
+    CHECK_INT(told_times(&w, "emit cache_break {\"cause\":\"model\"}"), 1);
     world_end(&w);
 }

@@ -169,6 +169,74 @@ PAWL_TEST(test_A2_a_longer_retry_after_counts_and_a_permanent_refusal_ends)
     world_end(&w);
 }
 
+PAWL_TEST(test_A2_with_a_total_a_request_is_made_again_over_minutes)
+{
+    static const int64_t most[] = { 1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000, 60000 };
+    int64_t before[sizeof most / sizeof *most];
+    pawl_agent a = agent_plain();
+    pawl_agent_view v;
+    world w;
+
+    a.retry_total_ms = 600000;
+    for (int twice = 0; twice < 2; twice++) {
+        agent_begin(&w, &a, "{\"input\":\"hello\"}");
+        for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+            comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"status\":529,\"text\":\"API error: 529\"}");
+            CHECK(sleeps_ms(&w) >= most[i] / 2 && sleeps_ms(&w) <= most[i]);
+            CHECK(twice == 0 || before[i] == sleeps_ms(&w));        /* drawn from the seed of the run */
+            before[i] = sleeps_ms(&w);
+            CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
+            CHECK_INT(v.attempt, i + 2);
+            CHECK_INT(v.max_attempts, 10);
+            CHECK_INT(v.again_ms, pawl_state_time_ms(w.st) + before[i]);
+            CHECK_STR(v.again_why, "LLM error: API error: 529");
+            wakes(&w);
+        }
+        comes(&w, "llm", PAWL_OUTCOME_ERROR, busy);
+        CHECK_STR(agent_shows(&w), "error");
+        CHECK(strstr(world_get(&w, "@agent"), "API error: server error (attempts: 10)") != NULL);
+        CHECK(strstr(world_get(&w, "@agent"), "again_ms") == NULL);
+        CHECK_INT(told_times(&w, "\"max_attempts\":10,"), 9);
+        CHECK_INT(told_times(&w, "\"retries\":9,\"status\":529}"), 1);
+        world_end(&w);
+    }
+}
+
+PAWL_TEST(test_A2_no_attempt_begins_later_than_the_total_allows)
+{
+    pawl_agent a = agent_plain();
+    world w;
+
+    a.retry_total_ms = 100000;
+    agent_begin(&w, &a, "{\"input\":\"hello\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":90000,\"text\":\"Rate limited\"}");
+    CHECK_INT(sleeps_ms(&w), 90000);            /* longer than the longest delay: the provider says so */
+    wakes(&w);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":20000,\"text\":\"Rate limited\"}");
+    CHECK_STR(agent_shows(&w), "error");
+    CHECK(strstr(world_get(&w, "@agent"), "Rate limited (attempts: 2; the next would begin later than 100 s") != NULL);
+    world_answer(&w, NULL, "\"again\"");        /* the next request has all its attempts and its time */
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"retry_after_ms\":90000,\"text\":\"Rate limited\"}");
+    CHECK_INT(sleeps_ms(&w), 90000);
+    world_end(&w);
+}
+
+PAWL_TEST(test_A2_without_a_total_nothing_of_it_is_stored)
+{
+    const pawl_agent a = agent_plain();
+    pawl_agent_view v;
+    world w;
+
+    agent_begin(&w, &a, "{\"input\":\"hello\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"transient\",\"status\":529,\"text\":\"API error: 529\"}");
+    CHECK_INT(sleeps_ms(&w), 200);
+    CHECK_INT(told_times(&w, "max_attempts"), 0);
+    CHECK(strstr(world_get(&w, "@agent"), "failed_ms") == NULL && strstr(world_get(&w, "@agent"), "again_") == NULL);
+    CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
+    CHECK_INT(v.again_ms, 0);
+    world_end(&w);
+}
+
 /* ---- order ------------------------------------------------------------------------------------------------- */
 
 PAWL_TEST(test_A3_reads_side_by_side_others_one_by_one)

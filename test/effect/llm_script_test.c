@@ -183,7 +183,7 @@ PAWL_TEST(test_X1_a_script_that_is_wrong_says_where)
         { "[{\"match\":\"a\"}]", "s.yaml: answer 1: it has `reply`, `tools` or `error`" },
         { "[{\"match\":1,\"reply\":\"a\"}]", "s.yaml: answer 1: `match`, `node`, `after_tool`, `thinking`, `error` and `stop` are texts" },
         { "[{\"turn\":-1,\"reply\":\"a\"}]",
-          "s.yaml: answer 1: `turn`, `times`, `deltas`, `delay_ms` and `retry_after_ms` are whole numbers, and not too large" },
+          "s.yaml: answer 1: `turn`, `times`, `deltas`, `delay_ms`, `retry_after_ms` and `error_status` are whole numbers, and not too large" },
         { "[{\"tools\":[{}]}]", "s.yaml: answer 1: `tools` is a list of {name, input?, id?}" },
         { "[{\"error\":\"a\",\"error_code\":\"io\"}]", "s.yaml: answer 1: `error_code` is transient, timeout, denied, limit or invalid" },
         { "[{\"reply\":\"a\",\"usage\":{\"tokens\":1}}]",

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PROMPT_BYTES_MAX = 8 << 20, LABEL_BYTES = 4096, MAX_TURNS = 100000, MAX_THINKING = 1000000 };
+enum { PROMPT_BYTES_MAX = 8 << 20, LABEL_BYTES = 4096, MAX_TURNS = 100000, MAX_THINKING = 1000000, MAX_ATTEMPTS = 1000 };
 
 /* ---- what it begins with ------------------------------------------------------------------------------- */
 
@@ -476,6 +476,8 @@ static bool conversation_read(cli_call *c)
         cli_usage(c, "--continue or --resume, not both");
     else if (again && c->nargs > 0)
         cli_usage(c, "a conversation continues with the file that it keeps: leave %s out", c->args[0]);
+    else if ((c->nargs > 0 || again) && cli_given(c, "max-attempts") != NULL)
+        cli_usage(c, "--max-attempts is of a new conversation with the built-in agent: an agent file says it as `retry: {max_attempts: N}`");
     else if (c->nargs > 0 && (cli_given(c, "tools") != NULL || cli_given(c, "system-prompt") != NULL || cli_given(c, "system-prompt-file") != NULL ||
                               cli_given(c, "append-system-prompt") != NULL))
         cli_usage(c, "%s says its tools and its system prompt: leave --tools, --system-prompt and --append-system-prompt out", c->args[0]);
@@ -490,13 +492,30 @@ static bool conversation_read(cli_call *c)
     return false;
 }
 
+/* Of a call without a verb: how SDKs are told the retries of a request. False: the usage error was printed. */
+static bool retries_read(chat *k)
+{
+    const char *text = k->c->bare && k->attempts == 0 ? getenv("CLAUDE_CODE_MAX_RETRIES") : NULL;
+    const char *rest;
+    uint64_t n;
+
+    if (text == NULL || *text == '\0')
+        return true;
+    if ((rest = digits_read(text, &n)) == NULL || *rest != '\0' || n >= MAX_ATTEMPTS) {
+        cli_usage(k->c, "CLAUDE_CODE_MAX_RETRIES is a number from 0 to %d, and not \"%s\"", MAX_ATTEMPTS - 1, text);
+        return false;
+    }
+    k->attempts = (uint32_t)n + 1;
+    return true;
+}
+
 /* False: the usage error was printed. */
 static bool words_read(chat *k)
 {
     cli_call *c = k->c;
     const char *absent = cli_given(c, "ask"), *mode = cli_given(c, "mode"), *tool = cli_given(c, "permission-prompt-tool");
     const char *thinking = cli_given(c, "thinking");
-    uint64_t turns, tokens;
+    uint64_t turns, tokens, attempts;
     int code;
 
     if (!formats_read(k) || !conversation_read(c))
@@ -513,13 +532,15 @@ static bool words_read(chat *k)
         cli_usage(c, "--permission-prompt-tool is stdio, with frames on stdin, and not \"%s\"", tool);
     else if (thinking != NULL && strcmp(thinking, "disabled") != 0)
         cli_usage(c, "--thinking is disabled, and not \"%s\": --max-thinking-tokens N gives it a budget", thinking);
-    else if (cli_number(c, "max-turns", 1, MAX_TURNS, 0, &turns) && cli_number(c, "max-thinking-tokens", 1024, MAX_THINKING, 0, &tokens)) {
+    else if (cli_number(c, "max-turns", 1, MAX_TURNS, 0, &turns) && cli_number(c, "max-thinking-tokens", 1024, MAX_THINKING, 0, &tokens) &&
+             cli_number(c, "max-attempts", 1, MAX_ATTEMPTS, 0, &attempts)) {
+        k->attempts = (uint32_t)attempts;
         k->waits = absent != NULL && strcmp(absent, "wait") == 0;
         k->answers = k->frames_in && (!c->bare || tool != NULL);
         k->bypass = cli_given(c, "allow-dangerously-skip-permissions") != NULL || (mode != NULL && pawl_mode_named(mode) == PAWL_MODE_BYPASS);
         k->partial = cli_given(c, "include-partial-messages") != NULL;
         k->verbose = cli_given(c, "verbose") != NULL;
-        return true;
+        return retries_read(k);
     }
     return false;
 }
@@ -649,6 +670,7 @@ static const cli_option options[] = {
     { "continue", NULL, "continue the latest chat of this folder" },
     { "resume", "RUN", "continue that chat" },
     { "max-turns", "N", "maximum number of requests to the model for one prompt" },
+    { "max-attempts", "N", "attempts of a request of the built-in agent that fails for a passing reason; 10, within 10 minutes" },
     { "output-format", "text|json|stream-json", "the answer; one object with its cost; one frame a line during the turn" },
     { "input-format", "text|stream-json", "of stdin: frames, with -p -" },
     { "include-partial-messages", NULL, "with stream-json: also partial answers of the model" },

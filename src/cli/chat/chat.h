@@ -37,6 +37,13 @@ typedef struct chat_source {    /* a run whose items are read */
     const char *kind;           /* the kind of that block; NULL: none has begun */
 } chat_source;
 
+enum { CHAT_AGAIN_BYTES = 256 };
+typedef struct chat_again_line {        /* a request that is made again, on stderr */
+    int64_t until_ms;           /* when; 0: no line is open */
+    int64_t attempt, most, drawn_s;
+    char why[CHAT_AGAIN_BYTES];
+} chat_again_line;
+
 typedef struct chat_callback chat_callback;     /* chat_hooks.c: a hook that waits for the answer of the client */
 /* What the settings of requests become; NULL or 0: as they are. */
 typedef struct chat_request_settings { const char *model; uint64_t turns, thinking; } chat_request_settings;
@@ -52,6 +59,7 @@ typedef struct chat {
     bool bypass;                /* bypassPermissions was given at the start */
     bool dont_ask;              /* --mode dontAsk: the default mode, and what would be asked is denied */
     pawl_mode settings_mode;    /* of --settings; PAWL_MODE_NONE: none */
+    uint32_t attempts;          /* of a request of the built-in agent; 0: its default */
     const char *model;          /* of its requests when it began here */
     int64_t begun_ms;
     char from[CHAT_CURSOR_BYTES];       /* the cursor from which its stream is read; "": the beginning */
@@ -84,6 +92,7 @@ typedef struct chat {
     const pawl_value *result;   /* of the last turn; NULL: no turn has ended */
     const pawl_value *asked;    /* {ID: [TOOL, CALL]}: approvals */
     const pawl_value *inputs_of;        /* {CALL: INPUT} of the turn */
+    chat_again_line again;      /* of the reader's thread */
     chat_source sources[CHAT_SOURCES_MAX];      /* the first is the run itself */
     size_t nsources;
 
@@ -140,6 +149,14 @@ pawl_handler_fn chat_hook;              /* `arg`: the chat */
 bool chat_hook_answered(chat *k, const char *request, const pawl_value *answer, const char *error);
 void chat_hooks_look(chat *k);          /* ends those whose time is over */
 void chat_hooks_end(chat *k);           /* nobody answers any more: ends all that wait, and those that would be asked from now on */
+
+/* ---- chat_again.c ------------------------------------------------------------------------------------- */
+
+/* `said`: what the agent emitted, {"again_in_ms","error","retries",...}. */
+const pawl_value *chat_again_frame(arena *mem, const pawl_value *said);        /* the members of `api_retry` */
+void chat_again(chat *k, const pawl_value *said);      /* a line for people, unless frames are written */
+void chat_again_draw(chat *k);          /* time has passed */
+void chat_again_end(chat *k);           /* another text comes */
 
 /* ---- chat_out.c ------------------------------------------------------------------------------------- */
 

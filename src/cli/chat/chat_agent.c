@@ -211,6 +211,9 @@ session *chat_session(chat *k, int *code)
                        tools);
     if (v != NULL && c->bare)   /* as its clients know it: a denial is told to the model, and only an interrupt ends the turn */
         v = value_with(&c->mem, v, "agent", value_with(&c->mem, pawl_value_get(v, "agent"), "denied", value_pack(&c->mem, NULL, "s", "tell")));
+    if (v != NULL && k->attempts > 0)
+        v = value_with(&c->mem, v, "agent", value_with(&c->mem, pawl_value_get(v, "agent"), "retry",
+                                                       value_pack(&c->mem, NULL, "{s:i}", "max_attempts", (int64_t)k->attempts)));
     buf_init(&b, NULL);
     if (v != NULL)
         canon(&b, v);

@@ -531,7 +531,9 @@ static void system_frame(chat *k, const char *subtype, const pawl_value *v, chat
 {
     arena *mem = &k->scratch;
 
-    if (strncmp(subtype, "task_", 5) == 0)
+    if (strcmp(subtype, "api_retry") == 0)
+        v = chat_again_frame(mem, v);
+    else if (strncmp(subtype, "task_", 5) == 0)
         v = task_shown(mem, v, strcmp(subtype, "task_started") != 0);
     v = value_with(mem, v, "subtype", value_string(mem, subtype, strlen(subtype)));
     frame(k, value_with(mem, v, "type", value_string(mem, "system", 6)), of);
@@ -552,6 +554,9 @@ static void on_emission(chat *k, const char *name, const pawl_value *v, chat_sou
         k->turn.text = pawl_value_string(kept(k, pawl_value_get(v, "text")));
     if (strcmp(name, "sub_agent_spawned") == 0)
         child_add(k, v);
+    chat_again_end(k);
+    if (strcmp(name, "status") == 0 && pawl_value_get(v, "again_in_ms") != NULL)
+        chat_again(k, v);
     if (k->verbose && k->format != CHAT_STREAM && strcmp(name, "tool_start") == 0)
         cli_note(k->c, "%s %s", pawl_value_string(pawl_value_get(v, "name")), pawl_value_string(pawl_value_get(v, "tool_use_id")));
     if (k->format != CHAT_STREAM && strcmp(name, "status") == 0 && pawl_value_get(v, "hook") != NULL)
@@ -689,12 +694,14 @@ static void *reads(void *arg)
 
     do {
         more = skips_machine(k, k->sources[0].r != NULL);
+        chat_again_draw(k);
         do {
             any = false;
             for (size_t i = 0; i < k->nsources; i++)
                 any = read_all(k, &k->sources[i]) || any;
         } while (any);
     } while (more);
+    chat_again_end(k);
     for (size_t i = 0; i < k->nsources; i++)
         pawl_items_close(k->sources[i].r);
     return NULL;

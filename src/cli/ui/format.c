@@ -5,7 +5,10 @@
 
 #include "file/reader.h"
 
+#include <string.h>
+
 enum { KNOWN_COLUMNS = 160 };   /* of the error that made the outcome unknown */
+enum { BUSY_COLUMNS = 60 };     /* of an error without a status */
 
 void words_fit(buf *out, const char *text, size_t size, size_t columns)
 {
@@ -346,4 +349,40 @@ void words_questions(buf *out, const pawl_value *about, const char *indent, size
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         question(out, one, pawl_value_size(all) == 1, indent, columns);
+}
+
+/* ---- a request to a model that is made again ------------------------------------------------------------------- */
+
+void words_busy(buf *out, const pawl_value *said)
+{
+    static const char lead[] = "LLM error: ";
+    const int64_t status = pawl_value_int(pawl_value_get(said, "status"));
+    const char *why = pawl_value_string(pawl_value_get(said, "error"));
+
+    if (status > 0) {
+        buf_fmt(out, "%s (%lld)", status == 429 ? "rate limited" : status == 503 || status == 529 ? "model busy" : "the model's server failed",
+                (long long)status);
+        return;
+    }
+    why = why == NULL ? "the request failed" : strncmp(why, lead, sizeof lead - 1) == 0 ? why + sizeof lead - 1 : why;
+    words_fit(out, why, strlen(why), BUSY_COLUMNS);
+}
+
+void words_again(buf *out, const pawl_agent_view *v, int64_t now_ms, bool whole)
+{
+    if (v->again_ms == 0)
+        return;
+    if (v->again_ms > now_ms)
+        buf_fmt(out, "in %lld s, ", (long long)((v->again_ms - now_ms + 999) / 1000));
+    else
+        buf_text(out, "now, ");
+    buf_fmt(out, "attempt %u of %u", (unsigned)v->attempt, (unsigned)v->max_attempts);
+    if (whole && v->again_why != NULL)
+        buf_fmt(out, ": %s", v->again_why);
+}
+
+const pawl_value *again_json(arena *mem, const pawl_agent_view *v)
+{
+    return value_pack(mem, NULL, "{s:i,s:i,s:s,s:i}", "at_ms", v->again_ms, "attempt", (int64_t)v->attempt, "error",
+                      v->again_why != NULL ? v->again_why : "", "max_attempts", (int64_t)v->max_attempts);
 }

@@ -29,6 +29,11 @@ void words_unknown(buf *out, const char *node, const pawl_value *prompt);
 void words_lines(buf *out, const char *text, const char *indent);      /* each line of `text` (NULL: none) after the indent and "| " */
 /* The reason of a failure, from {"code","text",...}. */
 void words_failure(buf *out, const pawl_value *failure);
+/* The failure of a request to a model that is made again, in short: "model busy (529)". `said`: what the agent emitted about it. */
+void words_busy(buf *out, const pawl_value *said);
+/* "in 12 s, attempt 3 of 10: LLM error: ..."; nothing if no request is made again. `whole` false: without the reason. */
+const pawl_value *again_json(arena *mem, const pawl_agent_view *v);     /* {"at_ms","attempt","error","max_attempts"} */
+void words_again(buf *out, const pawl_agent_view *v, int64_t now_ms, bool whole);
 /* The values that a schema accepts: "a whole number from 1 to 10"; nothing if there is little to say. */
 void words_schema(buf *out, const pawl_value *schema);
 

@@ -714,9 +714,32 @@ static bool is_agent(const pawl_item_change *c)
     return (c->kind & (PAWL_ITEM_MESSAGE | PAWL_ITEM_TOOL_CALL)) != 0 && (*c->path == '\0' || words_own(c->path)) && c->live == 0;
 }
 
+/* What an agent emits about a request that is made again, beside other things. */
+static bool is_busy(const pawl_item_change *c)
+{
+    return (c->what & PAWL_ITEM_EMITTED) != 0 && strcmp(c->part, "status") == 0;
+}
+
+static void on_busy(view *v, const pawl_value *json)
+{
+    char time[ELAPSED_BYTES];
+    buf b;
+
+    if (pawl_value_get(json, "again_in_ms") == NULL)
+        return;
+    words_elapsed(time, pawl_value_int(pawl_value_get(json, "again_in_ms")));
+    buf_init(&b, NULL);
+    buf_fmt(&b, "in %s: ", time);
+    words_busy(&b, json);
+    if (pawl_value_get(json, "max_attempts") != NULL)
+        buf_fmt(&b, ", attempt %lld of %lld", (long long)pawl_value_int(pawl_value_get(json, "retries")) + 1,
+                (long long)pawl_value_int(pawl_value_get(json, "max_attempts")));
+    note_add(v, NOTE_AGAIN, text_copied(v, "model"), text_of(v, &b), -1);
+}
+
 bool view_reads(const pawl_item_change *c)
 {
-    return row_of(c) < CHANGES || (is_agent(c) && (strcmp(c->part, "proposed") == 0 || strcmp(c->part, "tool_start") == 0 || strcmp(c->part, "tool_end") == 0));
+    return is_busy(c) || row_of(c) < CHANGES || (is_agent(c) && (strcmp(c->part, "proposed") == 0 || strcmp(c->part, "tool_start") == 0 || strcmp(c->part, "tool_end") == 0));
 }
 
 bool view_feed(view *v, const pawl_item_change *c, const char *json)
@@ -730,11 +753,13 @@ bool view_feed(view *v, const pawl_item_change *c, const char *json)
         v->now_ms = c->time_ms;
     if (c->kind == PAWL_ITEM_RUN)
         v->over = c->state >= PAWL_ITEM_DONE;
-    if ((row == CHANGES && !is_agent(c)) || (row < CHANGES && changes[row].fn == on_line && strstr(json, "\"send\"") == NULL))
+    if ((row == CHANGES && !is_agent(c) && !is_busy(c)) || (row < CHANGES && changes[row].fn == on_line && strstr(json, "\"send\"") == NULL))
         return true;
     if ((value = value_read(&v->mem, json, strlen(json), "an item", NULL)) == NULL)
         return false;
-    if (row < CHANGES)
+    if (is_busy(c))
+        on_busy(v, value);
+    else if (row < CHANGES)
         changes[row].fn(v, c, value);
     else
         on_agent(v, c, value);

@@ -13,7 +13,8 @@ typedef struct view view;
 /* ---- the picture ---------------------------------------------------------------------------- */
 
 /* The kinds of items that it needs. A line of the journal tells how many tasks come next. */
-enum { VIEW_KINDS = PAWL_ITEM_RUN | PAWL_ITEM_MESSAGE | PAWL_ITEM_TOOL_CALL | PAWL_ITEM_TASK | PAWL_ITEM_WAIT | PAWL_ITEM_CHILD | PAWL_ITEM_LINE };
+enum { VIEW_KINDS = PAWL_ITEM_RUN | PAWL_ITEM_MESSAGE | PAWL_ITEM_TOOL_CALL | PAWL_ITEM_TASK | PAWL_ITEM_WAIT | PAWL_ITEM_CHILD | PAWL_ITEM_LINE |
+                    PAWL_ITEM_ARTIFACT };
 
 view *view_new(bool colour);
 void view_free(view *v);

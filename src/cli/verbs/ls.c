@@ -4,6 +4,7 @@
 #include "cli/missing_secret.h"
 #include "cli/run_list.h"
 #include "cli/store_place.h"
+#include "cli/ui/format.h"
 #include "cli/verbs.h"
 #include "engine/run/owner.h"
 #include "history/current_state.h"
@@ -66,15 +67,29 @@ static bool is_idle(ls_page *p, const pawl_head *h)
     return is;
 }
 
+/* Of an agent whose request to the model is made again. The texts of *v live as long as *now, which the caller frees. */
+static bool tries_again(ls_page *p, const pawl_head *h, current_state *now, pawl_agent_view *v)
+{
+    *now = (current_state){0};
+    *v = (pawl_agent_view){0};
+    return !h->over && h->wake_ms > 0 && (pawl_status)h->status == PAWL_STATUS_WORKING && current_state_load(now, p->store_of, h->run, NULL) == PAWL_OK &&
+           pawl_agent_look(now->st, v, NULL) == PAWL_OK && v->again_ms > 0;
+}
+
 static void json_run(ls_page *p, const pawl_head *h)
 {
     arena *a = &p->mem;
+    pawl_agent_view again;
+    current_state now;
     const pawl_value *v = value_pack(a, NULL, "{s:i,s:i,s:s,s:u,s:b,s:u,s:s,s:u}", "changed_ms", h->changed_ms, "created_ms",
                                      h->created_ms, "id", h->run, "no", h->no, "over", (int)h->over, "seq", h->seq, "status",
                                      pawl_status_name((pawl_status)h->status), "waits", (uint64_t)h->waits);
 
     if (is_idle(p, h))
         v = value_with(a, v, "idle", value_bool(a, true));
+    if (tries_again(p, h, &now, &again))
+        v = value_with(a, v, "again", again_json(a, &again));
+    current_state_free(&now);
     v = with_text(a, v, "machine", h->machine);
     v = with_text(a, v, "context", h->context);
     v = with_text(a, v, "parent", h->parent);
@@ -133,6 +148,8 @@ static bool json_end(ls_page *p)
 static const char *note_of(ls_page *p, const pawl_head *h)
 {
     arena *a = &p->c->mem;
+    current_state now = {0};
+    pawl_agent_view again;
     char ago[16];
     const char *text;
     buf b;
@@ -142,6 +159,9 @@ static const char *note_of(ls_page *p, const pawl_head *h)
         buf_fmt(&b, "parked: %s", h->parked);
     } else if (!h->over && owner_dead(h->owner)) {
         buf_fmt(&b, "it died; pawl resume %s", h->run);
+    } else if (tries_again(p, h, &now, &again)) {
+        buf_text(&b, "asks the model again ");
+        words_again(&b, &again, p->now_ms, false);
     } else if (h->lease_ms > p->now_ms && h->owner != NULL) {
         buf_fmt(&b, "held by %s", h->owner);
     } else if (!h->over && h->wake_ms > 0) {
@@ -154,6 +174,7 @@ static const char *note_of(ls_page *p, const pawl_head *h)
     }
     text = b.failed ? NULL : arena_strdup(a, b.size == 0 ? "" : b.data, b.size);
     buf_free(&b);
+    current_state_free(&now);
     return text;
 }
 
@@ -579,12 +600,13 @@ const cli_verb verb_ls = {
              "such runs, --waiting and --status input-required read all waiting runs that are\n"
              "newer than those shown.\n"
              "\n"
-             "--json: {\"before\",\"runs\":[{\"changed_ms\",\"context\",\"created_ms\",\"id\",\"idle\",\n"
-             "\"lease_ms\",\"machine\",\"mail\",\"no\",\"over\",\"owner\",\"parent\",\"parked\",\"seq\",\n"
-             "\"status\",\"waits\",\"waits_for\",\"wake_ms\"}],\"store\"}. `before` is present if there\n"
-             "are more runs: the value for --before. Times are milliseconds since 1970;\n"
-             "context, idle, lease_ms, mail, owner, parent, parked, waits_for (a missing\n"
-             "secret) and wake_ms are omitted if they have no value. With --all:\n"
+             "--json: {\"before\",\"runs\":[{\"again\",\"changed_ms\",\"context\",\"created_ms\",\"id\",\n"
+             "\"idle\",\"lease_ms\",\"machine\",\"mail\",\"no\",\"over\",\"owner\",\"parent\",\"parked\",\n"
+             "\"seq\",\"status\",\"waits\",\"waits_for\",\"wake_ms\"}],\"store\"}. `before` is present if\n"
+             "there are more runs: the value for --before. Times are milliseconds since 1970;\n"
+             "again (an agent makes a request to its model again), context, idle, lease_ms,\n"
+             "mail, owner, parent, parked, waits_for (a missing secret) and wake_ms are\n"
+             "omitted if they have no value. With --all:\n"
              "{\"projects\":[{...,\"project\"}]}, the same for each store; one that cannot be read\n"
              "is named on stderr, and the exit code is 5.",
     .example = "pawl ls --waiting               # who is asked something\n"

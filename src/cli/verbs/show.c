@@ -4,9 +4,11 @@
 #include "cli/failed_tasks.h"
 #include "cli/missing_secret.h"
 #include "cli/run_driver.h"
+#include "cli/ui/format.h"
 #include "cli/verbs.h"
 #include "engine/run/owner.h"
 #include "kernel/state.h"
+#include "net/net.h"
 
 static void put_row(buf *b, const char *name, const char *text)
 {
@@ -15,6 +17,18 @@ static void put_row(buf *b, const char *name, const char *text)
     buf_fmt(b, "%-10s ", name);
     cli_clean(b, text, strlen(text));
     buf_char(b, '\n');
+}
+
+static void put_again(buf *b, const pawl_agent_view *view)
+{
+    buf text;
+
+    buf_init(&text, NULL);
+    words_again(&text, view, epoch_ms(), true);
+    buf_char(&text, '\0');
+    if (!text.failed)
+        put_row(b, "again", text.data);
+    buf_free(&text);
 }
 
 static void put_record(session *s, pawl_state *st, const pawl_head *head, const asks *all, buf *b)
@@ -40,6 +54,7 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
                  view.tool_name != NULL ? view.tool_name : "");
         put_row(b, "agent", text);
         put_row(b, "error", view.message);
+        put_again(b, &view);
     }
     put_row(b, "why", pawl_value_string(pawl_value_get(reason, "text")));
     put_row(b, "waits for", missing_secret(&s->mem, st));
@@ -138,6 +153,7 @@ static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *he
     const pawl_value *state = json != NULL ? value_parse(mem, json, strlen(json), "state", &err) : NULL, *v;
     const pawl_value *tasks = value_pack(mem, NULL, "[]");
     const char *name, *at, *why;
+    pawl_agent_view view;
     char hex[HASH_HEX + 1];
 
     for (size_t i = 0; (name = pawl_state_task(st, i, &at)) != NULL; i++)
@@ -155,6 +171,8 @@ static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *he
         v = value_with(mem, v, "failed", failed_tasks(mem, st));
     if (pawl_agent_idle(st))
         v = value_with(mem, v, "idle", value_bool(mem, true));
+    if (pawl_agent_look(st, &view, NULL) == PAWL_OK && view.again_ms > 0)
+        v = value_with(mem, v, "again", again_json(mem, &view));
     if (head->parked != NULL)
         v = value_with(mem, v, "parked", value_string(mem, head->parked, strlen(head->parked)));
     return v;

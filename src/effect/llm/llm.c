@@ -255,6 +255,7 @@ static pawl_code refused(llm_call *c, const buf *body)
     if (e.status / 100 == 2)
         e.status = 0;
     llm_error_read(value_parse(&c->mem, body->size > 0 ? body->data : "", body->size, "the answer", NULL), &e);
+    reply_status(c->r, e.status);
     rc = llm_error_fail(&e, c->key, &why);
     if (rc == PAWL_TRANSIENT)
         pawl_reply_retry_after(c->r, wait_ms(c));

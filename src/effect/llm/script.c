@@ -9,6 +9,7 @@
 
 enum { ENTRIES_MAX = 10000, DELTAS_MAX = 10000, CALL_ID_BYTES = 64 };
 #define DELAY_MS_MAX INT64_C(86400000)
+#define STATUS_MAX INT64_C(599)
 
 typedef struct entry {
     const char *match, *node, *after_tool;      /* NULL: any */
@@ -16,7 +17,7 @@ typedef struct entry {
     const pawl_value *reply, *tools, *usage;    /* NULL: none */
     const char *thinking, *error;
     pawl_code error_code;
-    int64_t deltas, delay_ms, retry_after_ms;
+    int64_t deltas, delay_ms, retry_after_ms, error_status;
     bool stops;
     llm_stop stop;
 } entry;
@@ -32,7 +33,7 @@ struct pawl_llm_script {
 /* ---- reading --------------------------------------------------------------------------------------------- */
 
 static const char *const keys[] = { "match", "node", "after_tool", "turn", "reply", "tools", "thinking", "deltas", "delay_ms", "stop", "error",
-                                    "error_code", "retry_after_ms", "times", "usage" };
+                                    "error_code", "error_status", "retry_after_ms", "times", "usage" };
 
 static bool keys_known(const pawl_value *v, const char *what, size_t at, pawl_err *err)
 {
@@ -129,8 +130,9 @@ static const char *entry_read(const pawl_value *v, entry *e)
         !text_key(v, "thinking", &e->thinking) || !text_key(v, "error", &e->error) || !text_key(v, "stop", &stop))
         return "`match`, `node`, `after_tool`, `thinking`, `error` and `stop` are texts";
     if (!count_key(v, "turn", INT64_MAX, &e->turn) || !count_key(v, "times", UINT32_MAX, &e->times) || !count_key(v, "deltas", DELTAS_MAX, &e->deltas) ||
-        !count_key(v, "delay_ms", DELAY_MS_MAX, &e->delay_ms) || !count_key(v, "retry_after_ms", DELAY_MS_MAX, &e->retry_after_ms))
-        return "`turn`, `times`, `deltas`, `delay_ms` and `retry_after_ms` are whole numbers, and not too large";
+        !count_key(v, "delay_ms", DELAY_MS_MAX, &e->delay_ms) || !count_key(v, "retry_after_ms", DELAY_MS_MAX, &e->retry_after_ms) ||
+        !count_key(v, "error_status", STATUS_MAX, &e->error_status))
+        return "`turn`, `times`, `deltas`, `delay_ms`, `retry_after_ms` and `error_status` are whole numbers, and not too large";
     if (e->reply == NULL && e->tools == NULL && e->error == NULL)
         return "it has `reply`, `tools` or `error`";
     if (!tools_well(e->tools))
@@ -340,6 +342,7 @@ static pawl_code answer(const pawl_llm_script *s, const pawl_job *job, pawl_repl
     bill(s, job, e, a, r);
     if (e->error != NULL) {
         pawl_reply_retry_after(r, e->retry_after_ms);
+        reply_status(r, (long)e->error_status);
         return prompt ? pawl_reply_fail(r, e->error_code, "the script says: %.160s", e->error) : pawl_reply_fail(r, e->error_code, "%s", e->error);
     }
     if (prompt)

@@ -4,11 +4,12 @@
 #include "file/load/load.h"
 #include "file/read.h"
 
+enum { RETRY_TOTAL_MS = 600000 };
 enum { TOKENS_MOST = 10000000, TIMES_MOST = 1000, TEMPERATURE_MOST = 2 };
 
 const char *const agent_key_names[] = {
     "name", "version", "description", "model", "system", "tools", "mode", "permissions", "hooks", "budget", "prices", "max_tokens", "temperature",
-    "thinking", "timeout", "max_retries", "max_iterations", "compact", "denied", "post_tools", "agents", "mcp",
+    "thinking", "timeout", "max_retries", "retry", "max_iterations", "compact", "denied", "post_tools", "agents", "mcp",
 };
 const size_t agent_key_count = sizeof agent_key_names / sizeof *agent_key_names;
 
@@ -118,6 +119,30 @@ static void read_max_retries(loader *l, const doc *d)
     /* 0 means one request, like 1; in the struct 0 is the default */
     if (key_count(l, d, "max_retries", 0, TIMES_MOST, &agent_of(l)->max_retries) && agent_of(l)->max_retries == 0)
         agent_of(l)->max_retries = 1;
+}
+
+/* The attempts of a request to its model. `total` is known only where runs carry it: see file_reader.retries. */
+static void read_retry(loader *l, const doc *d)
+{
+    static const char *const names[] = { "max_attempts", "initial", "max", "total" };
+    pawl_agent *a = agent_of(l);
+    const doc *one;
+
+    if (d->kind != DOC_MAP) {
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`retry` is a map such as {max_attempts: 10, total: 10m}, and here stands %s", doc_what(l, d));
+        return;
+    }
+    keys_known(l, d, "`retry`", names, sizeof names / sizeof *names);
+    if ((one = doc_get(d, "max_attempts")) != NULL && a->max_retries > 0)
+        fault_at(l->f, one->at, PAWL_SEVERITY_FAULT, "twice", "`max_attempts` is what `max_retries` says, too: once will do");
+    else if (one != NULL)
+        key_count(l, one, "max_attempts", 1, TIMES_MOST, &a->max_retries);
+    if ((one = doc_get(d, "initial")) != NULL)
+        key_duration(l, one, "initial", 1, &a->retry_initial_ms);
+    if ((one = doc_get(d, "max")) != NULL)
+        key_duration(l, one, "max", 1, &a->retry_max_ms);
+    if ((one = doc_get(d, "total")) != NULL)
+        key_duration(l, one, "total", 1, &a->retry_total_ms);
 }
 
 static void read_max_iterations(loader *l, const doc *d)
@@ -237,7 +262,8 @@ typedef struct agent_row { const char *key; void (*read)(loader *l, const doc *d
 static const agent_row rows[] = {   /* the order matters: calls are read after the agent's name, and models after prices */
     { "name", read_name }, { "version", read_version }, { "description", read_description }, { "mode", read_mode }, { "model", read_model },
     { "system", read_system }, { "max_tokens", read_max_tokens }, { "temperature", read_temperature }, { "thinking", read_thinking },
-    { "timeout", read_timeout }, { "max_retries", read_max_retries }, { "max_iterations", read_max_iterations }, { "compact", read_compact },
+    { "timeout", read_timeout }, { "max_retries", read_max_retries }, { "retry", read_retry },
+    { "max_iterations", read_max_iterations }, { "compact", read_compact },
     { "denied", read_denied }, { "post_tools", read_post_tools }, { "mcp", read_mcp }, { "tools", read_tools }, { "agents", read_agents },
 };
 enum { ROWS = sizeof rows / sizeof *rows, GUARDS = 4 };
@@ -271,6 +297,8 @@ void read_agent(loader *l, const doc *d)
     for (size_t i = 0; i < ROWS; i++)
         if ((one = doc_get(d, rows[i].key)) != NULL)
             rows[i].read(l, one);
+    if (l->reader->retries && agent_of(l)->retry_total_ms == 0)
+        agent_of(l)->retry_total_ms = RETRY_TOTAL_MS;
     if (!key_there(d, "model"))
         fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing",
                  "an agent needs a `model`: PROVIDER/NAME, such as anthropic/NAME or ollama/NAME, or script:FILE with the answers");
