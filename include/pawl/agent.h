@@ -12,7 +12,8 @@
  *   tell         sends a signal or an update to a child run: pawl_engine_tell
  *
  * Events that it takes: input, as PAWL_EV_INPUT or the signal "input" (queued while a turn is running): a text, {"input": TEXT or BLOCKS} or
- * a message that is not empty (pawl_agent_input); the signals "interrupt" and "shutdown"; answers; and updates of its own channels (@mode, @policy,
+ * a message that is not empty (pawl_agent_input); the signals "interrupt", "shutdown" and
+ * "retry_turn" (pawl_agent_can_retry); answers; and updates of its own channels (@mode, @policy,
  * @grants, @config). Its running children never have a higher mode than it has, and every change of its rules and grants reaches them (P1, E11). */
 #ifndef PAWL_AGENT_H
 #define PAWL_AGENT_H
@@ -106,6 +107,9 @@ typedef struct pawl_agent_view {
 PAWL_API pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err);
 /* Whether it is an agent that only waits for the next message, however its last turn ended. */
 PAWL_API bool pawl_agent_idle(pawl_state *st);
+/* Whether the last turn of an agent that is idle failed, or reached its budget or its limit of requests: then the signal "retry_turn" tries it again, with
+ * the message that is in the conversation. During the wait for the next attempt of a request the same signal makes it now. */
+PAWL_API bool pawl_agent_can_retry(pawl_state *st);
 /* The tool calls of the current answer, in order: the stage of number `index` ("settling", "running", ...), and in *said (may be NULL) the call as the
  * model made it, {"id","input","name"} and more. Both are valid as long as the state. NULL: there are no more. */
 PAWL_API const char *pawl_agent_call(pawl_state *st, size_t index, const pawl_value **said);

@@ -46,6 +46,8 @@ const char *tag_of(turn *t, const char *what, uint32_t k);      /* "tool:7.2": o
 const pawl_value *content_text(turn *t, const char *text);      /* {"content":text}; NULL: `text` is NULL */
 const char *text_cut(turn *t, const char *text, size_t most);   /* at most that many bytes, cut between characters; NULL is "" */
 const pawl_value *rules_now(turn *t);   /* @policy; NULL: never set */
+bool end_may_retry(const char *end, bool error);        /* a turn that ended so may be tried again */
+bool turn_may_retry(const turn *t);     /* the last turn failed, or reached a limit, and its message is in the conversation */
 const pawl_value *tools_now(turn *t);   /* @tools */
 const pawl_value *pinned_now(turn *t);  /* @pinned; NULL: nothing is pinned */
 pawl_mode mode_in_channel(turn *t, const char *name, pawl_mode otherwise);
@@ -180,6 +182,7 @@ const char *compact_sizes(turn *t);     /* for people: what takes the most room,
 
 void turn_begin(turn *t, const pawl_value *message);
 void turn_open(turn *t, const pawl_value *message);
+void turn_again(turn *t);
 void turn_continue(turn *t, const char *text);
 void turn_request(turn *t);
 void turn_send(turn *t);

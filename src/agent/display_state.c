@@ -230,6 +230,14 @@ pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err)
     return PAWL_OK;
 }
 
+bool pawl_agent_can_retry(pawl_state *st)
+{
+    const pawl_value *v = pawl_agent_idle(st) ? pawl_state_get(st, "@agent") : NULL;
+
+    return v != NULL && end_may_retry(pawl_value_string(pawl_value_get(v, "end")), pawl_value_get(v, "error") != NULL) &&
+           pawl_value_size(pawl_state_get(st, "messages")) > pawl_value_uint(pawl_value_get(v, "begun"));
+}
+
 bool pawl_agent_idle(pawl_state *st)
 {
     pawl_agent_view v;

@@ -42,7 +42,7 @@ static agent_input input_of_tag(turn *t, const char *tag)
 static agent_input input_of(turn *t)
 {
     static const struct { const char *name; agent_input kind; } signals[] = { { "input", INPUT_MESSAGE }, { "interrupt", INPUT_INTERRUPT },
-                                                                            { "shutdown", INPUT_SHUTDOWN } };
+                                                                            { "shutdown", INPUT_SHUTDOWN }, { "retry_turn", INPUT_RETRY_TURN } };
 
     switch (t->h->kind) {
     case PAWL_EV_START:  return INPUT_START;
@@ -112,9 +112,25 @@ static void on_start(turn *t)
 
 static void on_nothing(turn *t) { (void)t; }
 
-/* A run that failed continues where it can take input. */
+/* The last turn failed, and its message is in the conversation. */
+static void on_idle_retry(turn *t)
+{
+    pawl_flow_drop(t->s, "input");
+    next_step(t, STEP_AGAIN);
+}
+
+/* The attempt that is waited for is made now. */
+static void on_waiting_retry(turn *t)
+{
+    pawl_flow_drop(t->s, "retry");
+    on_retry_timer(t);
+}
+
+/* A run that failed continues where it can take input; with a total for its requests, with the turn that failed. */
 static void on_reopen(turn *t)
 {
+    const bool open = t->at != PHASE_IDLE && t->at != PHASE_LIFECYCLE;
+    const bool again = t->def->a.retry_total_ms > 0 && (open || turn_may_retry(t)) && t->nmessages > t->first_message;
     const pawl_value *next = t->life.message;
 
     (void)lifecycle_drop(t);
@@ -122,7 +138,9 @@ static void on_reopen(turn *t)
     phase_reset(t);
     core_begin(&t->c, t->def->a.max_retries);
     results_drop(t);
-    if (next != NULL || (next = queue_take(t)) != NULL)
+    if (next == NULL && again)
+        next_step(t, STEP_AGAIN);
+    else if (next != NULL || (next = queue_take(t)) != NULL)
         next_begin(t, next);
     else
         turn_wait(t);
@@ -133,10 +151,10 @@ static void on_reopen(turn *t)
 typedef void transition(turn *t);
 static transition *const transitions[PHASES][AGENT_INPUTS] = {      /* NULL: the input is ignored */
     [PHASE_IDLE] = { ALWAYS, [INPUT_UPDATE] = rights_changed, [INPUT_START] = on_start, [INPUT_MESSAGE] = on_idle_message, [INPUT_INTERRUPT] = on_nothing,
-                     [INPUT_SHUTDOWN] = on_shutdown },
+                     [INPUT_SHUTDOWN] = on_shutdown, [INPUT_RETRY_TURN] = on_idle_retry },
     [PHASE_COMPACT] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_SUMMARY] = on_summary },
     [PHASE_MODEL] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_MODEL_REPLY] = on_model_reply },
-    [PHASE_RETRY] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_RETRY_TIMER] = on_retry_timer },
+    [PHASE_RETRY] = { OPEN, [INPUT_UPDATE] = rights_changed, [INPUT_RETRY_TIMER] = on_retry_timer, [INPUT_RETRY_TURN] = on_waiting_retry },
     [PHASE_AUTHORIZE] = { OPEN, [INPUT_UPDATE] = on_update_authorizing, [INPUT_GATE_ANSWER] = on_gate_answer },
     [PHASE_TOOLS] = { OPEN, [INPUT_UPDATE] = on_update_using_tools, [INPUT_GATE_ANSWER] = on_gate_answer_using_tools, [INPUT_TOOL_RESULT] = on_tool_result,
                       [INPUT_AFTER_HOOK] = on_after_hook },
@@ -155,6 +173,7 @@ static void step_run(turn *t, const chosen_step *now)
     switch (now->step) {
     case STEP_BEGIN: turn_begin(t, now->message); return;
     case STEP_OPEN: turn_open(t, now->message); return;
+    case STEP_AGAIN: turn_again(t); return;
     case STEP_CONTINUE: turn_continue(t, now->text); return;
     case STEP_ACT: turn_act(t, now->action, now->text); return;
     case STEP_SEND: turn_send(t); return;
@@ -195,7 +214,7 @@ pawl_code agent_reduce(pawl_step *s, const pawl_happening *h, void *arg)
     if (rc != PAWL_OK)
         return rc;
     input = input_of(&t);
-    if (transitions[from][input] == NULL)
+    if (transitions[from][input] == NULL || (from == PHASE_IDLE && input == INPUT_RETRY_TURN && !turn_may_retry(&t)))
         return PAWL_IGNORED;
     turn_check_begin(&t);
     transitions[from][input](&t);

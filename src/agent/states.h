@@ -22,7 +22,8 @@ extern const sm_table stage_table;
 /* What an event means to the wrapper: the kind of the event, the name of a signal, or the tag of the command that it answers. */
 typedef enum agent_input {
     INPUT_NONE, INPUT_START, INPUT_MESSAGE, INPUT_INTERRUPT, INPUT_SHUTDOWN, INPUT_MODEL_REPLY, INPUT_SUMMARY, INPUT_RETRY_TIMER, INPUT_GATE_ANSWER,
-    INPUT_TOOL_RESULT, INPUT_AFTER_HOOK, INPUT_POST_TOOLS, INPUT_LIFECYCLE_HOOK, INPUT_NOTIFICATION, INPUT_UPDATE, INPUT_REOPEN, AGENT_INPUTS
+    INPUT_TOOL_RESULT, INPUT_AFTER_HOOK, INPUT_POST_TOOLS, INPUT_LIFECYCLE_HOOK, INPUT_NOTIFICATION, INPUT_UPDATE, INPUT_REOPEN,
+    INPUT_RETRY_TURN, AGENT_INPUTS
 } agent_input;
 
 /* What a turn does next, once the function that chose it has returned (next_step.c). */
@@ -30,6 +31,7 @@ typedef enum turn_step {
     STEP_NONE,
     STEP_BEGIN,                 /* a turn begins with a message; hooks see it first */
     STEP_OPEN,                  /* the hooks accepted the message: it is in the conversation */
+    STEP_AGAIN,                 /* the failed turn is tried again: what is in the conversation goes to the model */
     STEP_CONTINUE,              /* a hook keeps the turn open: the model gets a text */
     STEP_ACT,                   /* what the core decided */
     STEP_SEND,                  /* a request, after a compaction if one is due */

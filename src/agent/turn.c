@@ -107,6 +107,17 @@ void turn_begin(turn *t, const pawl_value *message)
         turn_open(t, message);
 }
 
+void turn_again(turn *t)
+{
+    t->requests = 0;
+    t->stops = 0;
+    t->note = NULL;
+    t->end = "";
+    t->error = NULL;
+    t->overflowed = false;
+    turn_act(t, core_event_fed(t, (core_input){ .event = CORE_USER_INPUT }), NULL);
+}
+
 void turn_continue(turn *t, const char *text)
 {
     message_add(t, pawl_pack(t->s, "{s:s,s:s}", "content", text, "role", "user"));

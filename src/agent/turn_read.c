@@ -47,6 +47,16 @@ const pawl_value *rules_now(turn *t)
     return t->rules != NULL ? t->rules : pawl_get(t->s, "@policy");
 }
 
+bool end_may_retry(const char *end, bool error)
+{
+    return error || (end != NULL && (strcmp(end, "budget") == 0 || strcmp(end, "max_iterations") == 0));
+}
+
+bool turn_may_retry(const turn *t)
+{
+    return end_may_retry(t->end, t->error != NULL) && t->nmessages > t->first_message;
+}
+
 const pawl_value *tools_now(turn *t)
 {
     return t->tools != NULL ? t->tools : pawl_get(t->s, "@tools");

@@ -248,12 +248,16 @@ bool agent_failed(const session *s, pawl_state *st)
     if (v.state == PAWL_SHOWN_ERROR)
         cli_note(s->c, "%s: %s", s->run, v.message != NULL ? v.message : "it failed");
     else if (strcmp(end, "budget") == 0)
-        cli_note(s->c, "%s: its budget has no room for more; pawl budget %s shows it, and raises it", s->run, s->run);
+        cli_note(s->c, "%s: its budget has no room for more; pawl budget %s shows it", s->run, s->run);
     else if (strcmp(end, "max_iterations") == 0)
         cli_note(s->c, "%s: its turn made as many requests to the model as `max_iterations` allows", s->run);
     else if (why != NULL)
         cli_note(s->c, "%s: %s", s->run, why);
     else if (*end != '\0')
         cli_note(s->c, "%s: its turn ended by %s", s->run, strcmp(end, "denial") == 0 ? "a denial" : strcmp(end, "interrupt") == 0 ? "an interrupt" : end);
+    if (pawl_agent_can_retry(st) && strcmp(end, "budget") == 0)
+        cli_note(s->c, "    raise it, and try the turn again: pawl retry %s --budget calls=N (or tokens, money, time)", s->run);
+    else if (pawl_agent_can_retry(st))
+        cli_note(s->c, "    try the turn again: pawl retry %s", s->run);
     return v.state == PAWL_SHOWN_ERROR || strcmp(end, "budget") == 0 || strcmp(end, "max_iterations") == 0;
 }

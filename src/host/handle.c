@@ -4,6 +4,7 @@
 #include "agent/agent.h"
 #include "host/open_questions.h"
 #include "host/host.h"
+#include "history/current_state.h"
 #include "history/index_check.h"
 
 #include <stdio.h>
@@ -84,6 +85,39 @@ pawl_code pawl_handle_send(pawl_handle *a, const char *input, pawl_err *err)
 }
 
 pawl_code pawl_handle_interrupt(pawl_handle *a, pawl_err *err) { return signal_leave(a, "interrupt", NULL, err); }
+/* Called while the store is held. */
+static pawl_code retry_leave(pawl_handle *a, pawl_store *s, pawl_err *err)
+{
+    pawl_delivery d = { .kind = PAWL_DELIVER_SIGNAL, .name = "retry_turn" };
+    pawl_agent_view v = { .state = PAWL_SHOWN_NOTHING };
+    current_state now;
+    pawl_code rc = current_state_load(&now, s, a->id, err);
+
+    if (rc == PAWL_OK)
+        rc = pawl_agent_look(now.st, &v, err);
+    if (rc == PAWL_OK && pawl_state_status(now.st) == PAWL_STATUS_FAILED)
+        d = (pawl_delivery){ .kind = PAWL_DELIVER_REOPEN };
+    else if (rc == PAWL_OK && v.again_ms == 0 && !pawl_agent_can_retry(now.st))
+        rc = fail(err, PAWL_INVALID, "%s: its last turn has not failed, and there is nothing to try again", a->id);
+    current_state_free(&now);
+    return rc == PAWL_OK ? left_for(a, s, a->id, &d, err) : rc;
+}
+
+pawl_code pawl_handle_retry(pawl_handle *a, pawl_err *err)
+{
+    pawl_head head;
+    pawl_store *s;
+    pawl_code rc;
+
+    if (a == NULL)
+        return fail(err, PAWL_INVALID, "there is no handle");
+    s = host_hold(a->h);
+    if ((rc = handle_head(a, s, &head, err)) == PAWL_OK)
+        rc = retry_leave(a, s, err);
+    host_let(a->h);
+    return rc;
+}
+
 pawl_code pawl_handle_shutdown(pawl_handle *a, pawl_err *err) { return signal_leave(a, "shutdown", NULL, err); }
 
 /* ---- which wait is meant -------------------------------------------------------------------------- */

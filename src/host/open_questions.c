@@ -135,10 +135,12 @@ static pawl_code state_read(question_reader *r, const char *run, const char *of,
 
 static bool see_mail(void *ctx, const pawl_delivery *d)
 {
+    static const char *const own[] = { "input", "interrupt", "shutdown", "retry_turn" };        /* signals that an agent takes */
     bool *told = ctx;
 
-    *told = d->kind != PAWL_DELIVER_SIGNAL || (d->name != NULL && (strcmp(d->name, "input") == 0 || strcmp(d->name, "interrupt") == 0 ||
-                                                                   strcmp(d->name, "shutdown") == 0));
+    *told = d->kind != PAWL_DELIVER_SIGNAL;
+    for (size_t i = 0; i < sizeof own / sizeof *own && !*told; i++)
+        *told = d->name != NULL && strcmp(d->name, own[i]) == 0;
     return !*told;
 }
 

@@ -237,6 +237,77 @@ PAWL_TEST(test_A2_without_a_total_nothing_of_it_is_stored)
     world_end(&w);
 }
 
+static const char denied[] = "{\"code\":\"denied\",\"text\":\"API error: no credit\"}";
+
+PAWL_TEST(test_A3_a_failed_turn_is_tried_again_with_its_message)
+{
+    const pawl_agent a = agent_plain();
+    world w;
+
+    agent_begin(&w, &a, "{\"@mode\":\"bypassPermissions\",\"input\":\"hello\"}");
+    CHECK_INT(world_signal(&w, "retry_turn", NULL), PAWL_IGNORED);      /* it has not failed */
+    model_says(&w, NULL, "bash c1 {\"command\":\"true\"}");
+    comes(&w, "c1", PAWL_OUTCOME_DONE, "{\"content\":\"\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, denied);
+    CHECK_STR(agent_shows(&w), "error");
+    CHECK(pawl_agent_can_retry(w.st));
+    CHECK(world_signal(&w, "retry_turn", NULL) != PAWL_IGNORED);
+    CHECK_STR(agent_shows(&w), "processing");
+    CHECK_INT(pawl_state_waits(w.st), 0);
+    CHECK_STR(roles(&w), "user assistant tool:c1");     /* from where it stood: no message twice, no tool twice */
+    CHECK(!pawl_agent_can_retry(w.st));
+    model_says(&w, "hi", NULL);
+    CHECK_STR(agent_shows(&w), "idle");
+    CHECK(!pawl_agent_can_retry(w.st));
+    CHECK_INT(world_signal(&w, "retry_turn", NULL), PAWL_IGNORED);
+    world_signal(&w, "input", "\"more\"");
+    world_signal(&w, "interrupt", NULL);
+    CHECK_INT(world_signal(&w, "retry_turn", NULL), PAWL_IGNORED);      /* it was ended by a person */
+    world_end(&w);
+}
+
+PAWL_TEST(test_A2_a_retry_in_the_wait_for_the_next_attempt_makes_it_now)
+{
+    pawl_agent a = agent_plain();
+    world w;
+
+    a.retry_total_ms = 600000;
+    a.max_retries = 2;
+    agent_begin(&w, &a, "{\"input\":\"hello\"}");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, busy);
+    CHECK(world_signal(&w, "retry_turn", NULL) != PAWL_IGNORED);
+    CHECK_STR(command_of(&w, "sleep"), "");
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, busy); /* which is the last one */
+    CHECK_STR(agent_shows(&w), "error");
+    CHECK(world_signal(&w, "retry_turn", NULL) != PAWL_IGNORED);
+    comes(&w, "llm", PAWL_OUTCOME_ERROR, busy); /* a new request has all its attempts */
+    CHECK(sleeps_ms(&w) >= 500 && sleeps_ms(&w) <= 1000);
+    world_end(&w);
+}
+
+PAWL_TEST(test_A3_a_one_shot_that_failed_is_opened_again_in_its_turn)
+{
+    pawl_agent a = agent_plain();
+    world w;
+
+    for (uint32_t total = 0; total < 2; total++) {
+        a.retry_total_ms = total * 600000;
+        agent_begin(&w, &a, "{\"@once\":\"run\",\"input\":\"hello\"}");
+        comes(&w, "llm", PAWL_OUTCOME_ERROR, denied);
+        CHECK_STR(world_status(&w), "failed");
+        world_reopen(&w, NULL);
+        if (total == 0) {       /* as runs did that began before there was a total */
+            CHECK_STR(world_status(&w), "input-required");
+            world_end(&w);
+            continue;
+        }
+        model_says(&w, "hi", NULL);
+        CHECK_STR(roles(&w), "user assistant");
+        CHECK_STR(world_status(&w), "completed");
+        world_end(&w);
+    }
+}
+
 /* ---- order ------------------------------------------------------------------------------------------------- */
 
 PAWL_TEST(test_A3_reads_side_by_side_others_one_by_one)

@@ -223,6 +223,44 @@ PAWL_TEST(test_A4_an_interrupt_of_a_lone_command_on_the_thread_that_drives)
 
 /* ---- what the model says, as it says it ---------------------------------------------------------------------- */
 
+static void tries(pawl_handle *a)
+{
+    pawl_err err = {0};
+
+    said(pawl_handle_retry(a, &err), &err);
+}
+
+PAWL_TEST(test_A3_a_failed_turn_is_tried_again_by_its_handle)
+{
+    pawl_handle *a;
+    pawl_err err = {0};
+    stage g;
+
+    host_begin(&g, true, 2);
+    a = spawned(&g, "r", "{\"input\":\"fail denied\"}");
+    CHECK_STR(rests(a), "error");
+    CHECK_INT(g.calls, 1);
+    tries(a);
+    CHECK_STR(rests(a), "error");
+    CHECK_INT(g.calls, 2);
+    talk_is(&g, "r", "user=fail denied\n");        /* the message is not there twice */
+    sends(a, "loop");
+    CHECK_STR(rests(a), "done");
+    CHECK_INT(g.calls, 2 + 8);
+    tries(a);
+    CHECK_STR(rests(a), "done");
+    CHECK_INT(g.calls, 2 + 16);
+    sends(a, "say well");
+    CHECK_STR(rests(a), "idle");
+    CHECK_INT(pawl_handle_retry(a, &err), PAWL_INVALID);
+    CHECK_STR(err.text, "r: its last turn has not failed, and there is nothing to try again");
+    said(pawl_handle_shutdown(a, &err), &err);
+    CHECK_STR(rests(a), "over");
+    CHECK_INT(pawl_handle_retry(a, &err), PAWL_INVALID);
+    pawl_handle_free(a);
+    host_end(&g);
+}
+
 PAWL_TEST(test_A7_a_reader_hears_the_model_speak)
 {
     static const char *const deltas[] = { "{\"attempt\":1,\"type\":\"begin\"}", "{\"thinking\":\"hm\",\"type\":\"thinking_delta\"}",

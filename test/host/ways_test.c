@@ -370,7 +370,7 @@ static const char other_calls[] =
     " pawl_engine_reply_max pawl_engine_secret pawl_engine_settings pawl_engine_sql pawl_engine_step pawl_engine_stop pawl_engine_store"
     " pawl_engine_tell pawl_engine_threads pawl_engine_wake pawl_engine_watch pawl_handle_asks pawl_handle_by pawl_handle_chunks pawl_handle_free"
     " pawl_handle_interrupt pawl_handle_is_done pawl_handle_is_error pawl_handle_is_idle pawl_handle_is_processing pawl_handle_permit"
-    " pawl_handle_run pawl_handle_send pawl_handle_shutdown pawl_handle_state pawl_handle_states pawl_handle_subscribe pawl_handle_wait"
+    " pawl_handle_retry pawl_handle_run pawl_handle_send pawl_handle_shutdown pawl_handle_state pawl_handle_states pawl_handle_subscribe pawl_handle_wait"
     " pawl_host_bind pawl_host_drain pawl_host_free pawl_host_get pawl_host_list pawl_host_trouble pawl_items_open pawl_run_get pawl_run_loader"
     " pawl_run_reason pawl_run_state pawl_stream_open ";
 

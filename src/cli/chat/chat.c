@@ -408,10 +408,20 @@ static void from_now(chat *k)
     pawl_stream_close(r);
 }
 
+/* What goes into the run, in `json`. */
+static pawl_event event_of(session *s, const pawl_value *prompt, buf *json)
+{
+    if (chat_is_retry(prompt))
+        return (pawl_event){ .kind = PAWL_EV_SIGNAL, .name = "retry_turn", .by = go_who() };
+    canon(json, value_pack(&s->mem, NULL, "{s:v}", "input", prompt));
+    buf_char(json, '\0');
+    return (pawl_event){ .kind = PAWL_EV_INPUT, .by = go_who(), .value = json->data };
+}
+
 static int go_on_with(chat *k, const pawl_value *prompt)
 {
     session *s = k->s;
-    pawl_event ev = { .kind = PAWL_EV_INPUT, .by = go_who() };
+    pawl_event ev;
     chat_begin b = {0};
     pawl_err err = {0};
     pawl_state *st = pawl_run_state(s->engine, s->run, &err);
@@ -420,6 +430,8 @@ static int go_on_with(chat *k, const pawl_value *prompt)
 
     if (st == NULL)
         return cli_fail(k->c, err.code < 0 ? err.code : PAWL_IO, &err);
+    if (chat_is_retry(prompt) && !chat_may_retry(s->run, st, &err))
+        return cli_fail(k->c, err.code, &err);
     if ((code = go_may_tell(s, PAWL_EV_INPUT)) != EXIT_DONE)
         return code;
     st = pawl_run_state(s->engine, s->run, &err);
@@ -433,9 +445,7 @@ static int go_on_with(chat *k, const pawl_value *prompt)
                     model_of(s, st != NULL ? pawl_state_get(st, "@config") : NULL));
     buf_init(&json, NULL);
     if (prompt != NULL) {
-        canon(&json, value_pack(&s->mem, NULL, "{s:v}", "input", prompt));
-        buf_char(&json, '\0');
-        ev.value = json.data;
+        ev = event_of(s, prompt, &json);
         b.ev = &ev;
     }
     code = json.failed ? EXIT_FAILED : drive(k, &b);
@@ -591,6 +601,8 @@ static int chat_with(chat *k, const pawl_value *prompt)
 
     if (chat_sources(k, &err) != PAWL_OK || chat_hello_check(k, &err) != PAWL_OK)
         return cli_fail(c, err.code, &err);
+    if (chat_is_retry(prompt) && again == NULL && cli_given(c, "continue") == NULL)
+        return cli_usage(c, "/retry tries the last turn of a conversation again: --continue, or --resume RUN");
     if (cli_given(c, "continue") != NULL) {
         if ((code = latest(c, run)) != EXIT_DONE)
             return code;

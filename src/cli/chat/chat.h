@@ -138,7 +138,10 @@ pawl_code chat_hello_check(const chat *k, pawl_err *err);      /* PAWL_INVALID: 
 pawl_code chat_sources(chat *k, pawl_err *err);
 /* Gives k->s the rules, folders, settings and hooks of the call and of its client: before the run begins or goes on. */
 pawl_code chat_given(chat *k, pawl_err *err);
+bool chat_is_retry(const pawl_value *content); /* "/retry", a text or a block: the failed turn is to be tried again. NULL: no */
+bool chat_may_retry(const char *run, pawl_state *st, pawl_err *err);   /* false: see err */
 const pawl_value *chat_greeting(const chat *k, arena *mem);    /* the answer to `initialize` */
+const pawl_value *chat_error_result(arena *mem, const char *run, const char *text);   /* a result frame of a turn that did not begin */
 void chat_told(chat *k);                /* says why the call did not begin: as the answer to `initialize`, or in a result frame */
 void chat_refused(cli_call *c, int n, char **words);   /* the same, of options that cannot be read */
 

@@ -311,6 +311,26 @@ pawl_code chat_given(chat *k, pawl_err *err)
     return k->s->mem.failed ? fail(err, PAWL_NOMEM, "no memory for what the call gives") : PAWL_OK;
 }
 
+/* ---- "/retry" ------------------------------------------------------------------------------------------------- */
+
+bool chat_is_retry(const pawl_value *content)
+{
+    const char *text = pawl_value_string(pawl_value_type(content) == PAWL_TYPE_ARRAY && pawl_value_size(content) == 1
+                                         ? pawl_value_get(pawl_value_at(content, 0), "text") : content);
+
+    return text != NULL && strcmp(text, "/retry") == 0;
+}
+
+bool chat_may_retry(const char *run, pawl_state *st, pawl_err *err)
+{
+    pawl_agent_view v;
+
+    if (pawl_agent_can_retry(st) || (pawl_agent_look(st, &v, NULL) == PAWL_OK && v.again_ms > 0))
+        return true;
+    fail(err, PAWL_INVALID, "%s: its last turn has not failed, and there is nothing to try again: send a message", run);
+    return false;
+}
+
 /* ---- what it is told ---------------------------------------------------------------------------------------------- */
 
 /* That the hooks of the client hold, and that one which fails denies, is what SDKs ask for. */
@@ -326,10 +346,10 @@ const pawl_value *chat_greeting(const chat *k, arena *mem)
     return value_with(mem, v, "session_id", value_string(mem, k->s->run, strlen(k->s->run)));
 }
 
-static const pawl_value *error_result(arena *mem, const char *text)
+const pawl_value *chat_error_result(arena *mem, const char *run, const char *text)
 {
     return value_pack(mem, NULL, "{s:i,s:i,s:[s],s:b,s:i,s:{},s:[],s:s,s:n,s:s,s:s,s:f,s:s,s:{},s:v}", "duration_api_ms", (int64_t)0, "duration_ms",
-                      (int64_t)0, "errors", text, "is_error", 1, "num_turns", (int64_t)0, "modelUsage", "permission_denials", "session_id", "",
+                      (int64_t)0, "errors", text, "is_error", 1, "num_turns", (int64_t)0, "modelUsage", "permission_denials", "session_id", run,
                       "stop_reason", "subtype", "error_during_execution", "terminal_reason", "error", "total_cost_usd", 0.0, "type", "result", "usage",
                       "uuid", chat_uuid(mem));
 }
@@ -346,7 +366,7 @@ void chat_told(chat *k)
         chat_write(k, value_pack(mem, NULL, "{s:{s:s,s:s,s:s},s:s}", "response", "error", text, "request_id", k->hello_id, "subtype", "error", "type",
                                  "control_response"));
     else
-        chat_write(k, error_result(mem, text));
+        chat_write(k, chat_error_result(mem, "", text));
 }
 
 /* Whether `option` is among the words with that value. */

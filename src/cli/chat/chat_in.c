@@ -2,6 +2,7 @@
  *
  * Each becomes a delivery of the run, through another store handle than the engine's, so that it is taken during a turn. */
 #include "app/signers.h"
+#include "history/current_state.h"
 #include "host/open_questions.h"
 #include "cli/chat/chat.h"
 #include "cli/run_driver.h"
@@ -361,6 +362,21 @@ static const pawl_value *content_of(chat *k, arena *mem, const pawl_value *conte
     return all;
 }
 
+static void on_retry(chat *k, arena *mem)
+{
+    current_state now;
+    pawl_err err = {0};
+    pawl_code rc = current_state_load(&now, k->own, k->s->run, &err);
+
+    if (rc == PAWL_OK && !chat_may_retry(k->s->run, now.st, &err))
+        rc = err.code;
+    current_state_free(&now);
+    if (rc == PAWL_OK)
+        rc = leave(k, PAWL_DELIVER_SIGNAL, "retry_turn", NULL, &err);
+    if (rc != PAWL_OK)
+        chat_write(k, chat_error_result(mem, k->s->run, err.text));
+}
+
 static void on_user(chat *k, arena *mem, const pawl_value *v)
 {
     const pawl_value *content = pawl_value_find(v, "/message/content"), *role = pawl_value_find(v, "/message/role");
@@ -372,6 +388,8 @@ static void on_user(chat *k, arena *mem, const pawl_value *v)
         bad_frame(k, "a message of the user's is {\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":TEXT or BLOCKS}}");
     else if ((content = content_of(k, mem, content)) == NULL)
         return;
+    else if (chat_is_retry(content))
+        on_retry(k, mem);
     else if (pawl_agent_input(content, &err) != PAWL_OK)
         bad_frame(k, err.text);
     else

@@ -1,4 +1,4 @@
-/* retry.c - `pawl retry`: gives the failed tasks of a failed run new attempts (G4).
+/* retry.c - `pawl retry`: gives the failed tasks of a failed run new attempts (G4), and tries the failed turn of an agent again.
  *
  * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
 #include "cli/run_driver.h"
@@ -38,13 +38,83 @@ bool set_fits(session *s, const pawl_value *set, int *code)
     return false;
 }
 
-static int retry_run(cli_call *c)
+/* ---- the turn of an agent ------------------------------------------------------------------------------------ */
+
+/* Why there is no turn to try again, and what goes on instead. */
+static int nothing_failed(session *s, pawl_state *st)
+{
+    pawl_err err = {0};
+
+    if (pawl_agent_idle(st))
+        fail(&err, PAWL_INVALID, "%s: its last turn has not failed, and there is nothing to try again; `pawl send %s TEXT` starts the next turn", s->run,
+             s->run);
+    else
+        fail(&err, PAWL_INVALID, "%s: its turn has not failed, it goes on or waits; `pawl resume %s` continues it", s->run, s->run);
+    return cli_fail(s->c, PAWL_INVALID, &err);
+}
+
+/* `set`: a change of the state, which is left first. */
+static int turn_retry(session *s, pawl_state *st, const pawl_value *set)
+{
+    const pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "retry_turn", .by = go_who() };
+    pawl_event update = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    pawl_code rc = PAWL_OK;
+    pawl_agent_view v;
+    pawl_err err = {0};
+    buf b;
+
+    if ((pawl_agent_look(st, &v, NULL) != PAWL_OK || v.again_ms == 0) && !pawl_agent_can_retry(st))
+        return nothing_failed(s, st);
+    buf_init(&b, NULL);
+    if (pawl_value_size(set) > 0) {
+        canon(&b, set);
+        buf_char(&b, '\0');
+        update.value = b.data;
+        rc = b.failed ? fail(&err, PAWL_NOMEM, "%s: no memory", s->run) : session_tell(s, &update, &err);
+    }
+    buf_free(&b);
+    return rc == PAWL_OK ? go_tell(s, &ev) : cli_fail(s->c, rc, &err);
+}
+
+/* Whether it is an agent that has not ended: then *code is of its turn. */
+static bool is_turn(session *s, const pawl_value *set, int *code)
+{
+    pawl_err err = {0};
+    pawl_state *st = session_is_agent(s) ? pawl_run_state(s->engine, s->run, &err) : NULL;
+
+    if (st == NULL || pawl_state_next(st) == PAWL_HALTED)
+        return false;
+    *code = turn_retry(s, st, set);
+    return true;
+}
+
+/* ---- a failed run ----------------------------------------------------------------------------------------------- */
+
+static int run_retry(session *s, const pawl_value *set)
 {
     pawl_event ev = { .kind = PAWL_EV_REOPEN, .by = go_who() };
-    const pawl_value *given, *set, *caps;
     pawl_err err = {0};
-    session *s;
+    int code;
     buf text;
+
+    buf_init(&text, NULL);
+    if ((code = go_mode_with(s, &set)) == EXIT_DONE && !s->upgraded)
+        canon(&text, set);
+    else if (code == EXIT_DONE && !session_upgraded(s, set, &text, &err))
+        code = cli_fail(s->c, err.code, &err);
+    buf_char(&text, '\0');
+    if (pawl_value_size(set) > 0 || s->upgraded)
+        ev.update = text.data;
+    if (code == EXIT_DONE)
+        code = go_tell(s, &ev);
+    buf_free(&text);
+    return code;
+}
+
+static int retry_run(cli_call *c)
+{
+    const pawl_value *given, *set, *caps;
+    session *s;
     int code = EXIT_DONE;
 
     if ((set = set_values(c, &code)) == NULL || (code = budget_bounds(c, "budget", &caps)) != EXIT_DONE)
@@ -54,20 +124,8 @@ static int retry_run(cli_call *c)
         set = value_with(&c->mem, set, "@budget", caps);
     if ((s = session_of_run(c, c->args[0], &code)) == NULL)
         return code;
-    buf_init(&text, NULL);
-    if (!set_fits(s, given, &code))
-        goto out;
-    if ((code = go_mode_with(s, &set)) == EXIT_DONE && !s->upgraded)
-        canon(&text, set);
-    else if (code == EXIT_DONE && !session_upgraded(s, set, &text, &err))
-        code = cli_fail(c, err.code, &err);
-    buf_char(&text, '\0');
-    if (pawl_value_size(set) > 0 || s->upgraded)
-        ev.update = text.data;
-    if (code == EXIT_DONE)
-        code = go_tell(s, &ev);
-out:
-    buf_free(&text);
+    if (set_fits(s, given, &code) && !is_turn(s, set, &code))
+        code = run_retry(s, set);
     session_free(s);
     return code;
 }
@@ -80,8 +138,13 @@ static const cli_option options[] = {
 };
 
 const cli_verb verb_retry = {
-    .name = "retry", .form = "RUN", .what = "retry a failed run", .options = options, .least = 1, .most = 1, .store = true, .acts = true, .run = retry_run,
+    .name = "retry", .form = "RUN", .what = "retry a failed run, or the failed turn of an agent", .options = options, .least = 1, .most = 1,
+    .store = true, .answers = true, .acts = true, .run = retry_run,
     .about = "Runs only the failed tasks again, with new attempts; results of the other tasks\n"
-             "are kept. A run whose compensation (`undo:`) has run cannot be retried.",
-    .example = "pawl retry survey-7k2m\npawl retry survey-7k2m --set 'dir=\"src\"'",
+             "are kept. A run whose compensation (`undo:`) has run cannot be retried.\n"
+             "\n"
+             "Of an agent: the turn that failed, or that reached its budget or\n"
+             "`max_iterations`, goes on with the message that it has; nothing is typed again.\n"
+             "While it waits to ask a busy model again, it asks now.",
+    .example = "pawl retry survey-7k2m\npawl retry survey-7k2m --set 'dir=\"src\"'\npawl retry helper-7k2m --budget calls=200",
 };
