@@ -77,6 +77,9 @@ void doubt_say_how(const pawl_wait *w, const char *run, bool only, buf *b);
 pawl_code doubt_answer(session *s, const pawl_wait *w, const char *text, buf *json, pawl_err *err);
 /* After Ctrl-C or SIGTERM: 130 or 143; else 0. */
 int go_stopped(void);
+/* From now on the first Ctrl-C does not stop: the caller looks for it, and interrupts the turn of its agent. */
+void go_signals_turn(void);
+bool go_interrupted(void);
 void go_signals(pawl_engine *e);                /* NULL: restores the previous handlers */
 
 #endif

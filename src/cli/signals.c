@@ -1,4 +1,4 @@
-/* signals.c - Ctrl-C and SIGTERM: the first one drains the engine, the second one stops it at once.
+/* signals.c - Ctrl-C and SIGTERM: the first one drains the engine, the second one stops it at once. In a chat a Ctrl-C before them interrupts the turn.
  *
  * go_signals() is called by run_driver.c on the main thread. The handler runs on any thread: it sets flags of its own and makes the two calls of the
  * engine that a handler may make. Whatever the moment, nothing that is stored is lost. */
@@ -11,13 +11,21 @@
 
 static pawl_engine *volatile driving;
 static volatile sig_atomic_t caught, times;
+static volatile sig_atomic_t turn, interrupts;  /* a Ctrl-C interrupts the turn; one has come */
 static struct sigaction before_int, before_term;
 
 static void on_signal(int sig)
 {
     static const char drains[] = "\nstopping: running commands end first; Ctrl-C again stops at once\n";
+    static const char ends[] = "\ninterrupting the turn: what was said is kept; Ctrl-C again stops\n";
     int kept = errno;
 
+    if (turn && sig == SIGINT && interrupts == 0) {
+        interrupts = 1;
+        (void)!write(STDERR_FILENO, ends, sizeof ends - 1);
+        errno = kept;
+        return;
+    }
     caught = sig;
     times++;
     if (driving != NULL && times == 1) {
@@ -45,6 +53,9 @@ void go_signals(pawl_engine *e)
         driving = NULL;
     }
 }
+
+void go_signals_turn(void) { turn = 1; }
+bool go_interrupted(void) { return interrupts != 0; }
 
 int go_stopped(void)
 {

@@ -200,6 +200,11 @@ static int ended(chat *k, pawl_code rc, const pawl_err *err)
         cli_note(k->c, "%s", err->text);
         return EXIT_WAITS;
     }
+    if (k->result != NULL && go_interrupted() && strcmp(agent_end(st), "interrupt") == 0) {
+        (void)result_said(k, st);
+        cli_note(k->c, "%s: nothing is lost; go on: pawl chat --resume %s -p TEXT", k->s->run, k->s->run);
+        return EXIT_STOPPED;
+    }
     if (k->result != NULL)
         return result_said(k, st);
     return !k->frames_in ? EXIT_WAITS : k->refused ? EXIT_USAGE : EXIT_DONE;
@@ -256,6 +261,7 @@ static int drive(chat *k, chat_begin *b)
             return cli_fail(k->c, rc, &err);
         b->b = NULL;
     }
+    chat_stop_begin(k);
     if (!chat_reader_begin(k))
         return cli_fail(k->c, PAWL_NOMEM, &(pawl_err){ PAWL_NOMEM, "no thread for the output" });
     greets(k);
@@ -268,6 +274,7 @@ static int drive(chat *k, chat_begin *b)
         chat_listener_end(k);
     }
     chat_reader_end(k);
+    chat_stop_end(k);
     code = ended(k, rc, &err);
     go_signals(NULL);
     return code;
@@ -718,8 +725,11 @@ const cli_verb verb_chat = {
              "is a run: it is stored, every verb works on it, and it can be killed at any\n"
              "time.\n"
              "\n"
+             "Ctrl-C interrupts the turn, and prints what was said so far; again, it stops.\n"
+             "\n"
              "Exit codes: 0 answered; 1 the turn failed, or was denied; 3 the run waits, and\n"
-             "the waits are listed. docs/CHAT.md describes the frames of stream-json.",
+             "the waits are listed; 130 interrupted. docs/CHAT.md describes the frames of\n"
+             "stream-json.",
     .example = "pawl chat -p 'what is in this folder?' --model anthropic/NAME\ngit diff | pawl chat -p 'review this' reviewer.yaml\n"
                "pawl chat --continue -p 'and the tests?'",
 };

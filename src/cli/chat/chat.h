@@ -93,6 +93,8 @@ typedef struct chat {
     const pawl_value *asked;    /* {ID: [TOOL, CALL]}: approvals */
     const pawl_value *inputs_of;        /* {CALL: INPUT} of the turn */
     chat_again_line again;      /* of the reader's thread */
+    pawl_store *stops;          /* chat_stop.c: the reader's handle; NULL: Ctrl-C does not interrupt */
+    bool stopped;               /* the interrupt was left */
     chat_source sources[CHAT_SOURCES_MAX];      /* the first is the run itself */
     size_t nsources;
 
@@ -160,6 +162,12 @@ const pawl_value *chat_again_frame(arena *mem, const pawl_value *said);        /
 void chat_again(chat *k, const pawl_value *said);      /* a line for people, unless frames are written */
 void chat_again_draw(chat *k);          /* time has passed */
 void chat_again_end(chat *k);           /* another text comes */
+
+/* ---- chat_stop.c --------------------------------------------------------------------------------------- */
+
+void chat_stop_begin(chat *k);          /* from now on a Ctrl-C interrupts the turn, if that is possible */
+void chat_stop_look(chat *k);           /* on the reader's thread, now and then */
+void chat_stop_end(chat *k);            /* the reader has ended */
 
 /* ---- chat_out.c ------------------------------------------------------------------------------------- */
 

@@ -257,6 +257,19 @@ static const pawl_value *answer_shown(chat *k, const pawl_value *m, chat_source 
     return value_with(mem, m, "usage", tokens_of(mem, of->usage));
 }
 
+/* Its last text; what an interrupt kept is told by its message alone. */
+static void text_keep(chat *k, const pawl_value *content)
+{
+    pawl_iter it = pawl_iter_of(pawl_value_type(content) == PAWL_TYPE_ARRAY ? content : NULL);
+    const pawl_value *block;
+    const char *type;
+
+    while ((block = pawl_iter_next(&it, NULL)) != NULL)
+        if ((type = pawl_value_string(pawl_value_get(block, "type"))) != NULL && strcmp(type, "text") == 0 &&
+            pawl_value_string(pawl_value_get(block, "text")) != NULL)
+            k->turn.text = pawl_value_string(kept(k, pawl_value_get(block, "text")));
+}
+
 static void on_message(chat *k, const pawl_value *m, chat_source *of)
 {
     const char *role = pawl_value_string(pawl_value_get(m, "role"));
@@ -267,6 +280,8 @@ static void on_message(chat *k, const pawl_value *m, chat_source *of)
         on_tool(k, m, of);
     } else if (strcmp(role, "assistant") == 0) {
         answer_ends(k, of);
+        if (of->call == NULL)
+            text_keep(k, pawl_value_get(m, "content"));
         k->turn.turns += of->call == NULL;
         frame(k, value_pack(&k->scratch, NULL, "{s:v,s:s}", "message", answer_shown(k, m, of), "type", "assistant"), of);
     }
@@ -695,6 +710,7 @@ static void *reads(void *arg)
     do {
         more = skips_machine(k, k->sources[0].r != NULL);
         chat_again_draw(k);
+        chat_stop_look(k);
         do {
             any = false;
             for (size_t i = 0; i < k->nsources; i++)

@@ -50,8 +50,11 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
         for (size_t i = 0; i < all->n; i++)
             if (!ask_is_childs(&all->all[i], s->run) && doubt_is(&all->all[i].w))
                 view.state = PAWL_SHOWN_WAITING_FOR_USER_INPUT;
-        snprintf(text, sizeof text, "%s (%s)%s%s", pawl_shown_badge(view.state).text, pawl_shown_name(view.state), view.tool_name != NULL ? ": " : "",
-                 view.tool_name != NULL ? view.tool_name : "");
+        if (pawl_agent_idle(st) && strcmp(agent_end(st), "interrupt") == 0)     /* in its journal it is done (A3), and takes the next message */
+            snprintf(text, sizeof text, "Interrupted (idle)");
+        else
+            snprintf(text, sizeof text, "%s (%s)%s%s", pawl_shown_badge(view.state).text, pawl_shown_name(view.state),
+                     view.tool_name != NULL ? ": " : "", view.tool_name != NULL ? view.tool_name : "");
         put_row(b, "agent", text);
         put_row(b, "error", view.message);
         put_again(b, &view);
