@@ -179,8 +179,22 @@ static int result_said(chat *k, pawl_state *st)
     return strcmp(end, "answer") == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 
+/* Another process drives the run, and the message waits there for the end of its turn. */
+static int busy_said(chat *k, const char *who)
+{
+    const char *run = k->s->run;
+    char text[GO_WHO_BYTES + 2 * RUN_ID_BYTES + 200];
+
+    snprintf(text, sizeof text, "%s is busy: %s drives it, and takes this as its next turn; `pawl log %s --follow` shows the answer", run, who, run);
+    cli_note(k->c, "%s", text);
+    if (k->format != CHAT_TEXT)
+        chat_write(k, chat_error_result(&k->c->mem, run, text));
+    return EXIT_WAITS;
+}
+
 static int ended(chat *k, pawl_code rc, const pawl_err *err)
 {
+    char who[GO_WHO_BYTES];
     const pawl_value *waits;
     pawl_err why = {0};
     pawl_state *st;
@@ -192,6 +206,8 @@ static int ended(chat *k, pawl_code rc, const pawl_err *err)
     }
     if (rc < 0)
         return cli_fail(k->c, rc, err);
+    if (rc == PAWL_PENDING && k->result == NULL && go_elsewhere(k->s, who))
+        return busy_said(k, who);
     if ((st = pawl_run_state(k->s->engine, k->s->run, &why)) == NULL)
         return cli_fail(k->c, why.code < 0 ? why.code : PAWL_IO, &why);
     if (go_asks(k->s, k->s->run, &all) && (waits = waits_of(k, &all)) != NULL)
@@ -606,7 +622,7 @@ static int chat_with(chat *k, const pawl_value *prompt)
     pawl_store *store;
     int code = EXIT_DONE;
 
-    if (chat_sources(k, &err) != PAWL_OK || chat_hello_check(k, &err) != PAWL_OK)
+    if (chat_sources(k, &err) != PAWL_OK || chat_hello_check(k->hello, &err) != PAWL_OK)
         return cli_fail(c, err.code, &err);
     if (chat_is_retry(prompt) && again == NULL && cli_given(c, "continue") == NULL)
         return cli_usage(c, "/retry tries the last turn of a conversation again: --continue, or --resume RUN");

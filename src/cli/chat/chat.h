@@ -135,7 +135,8 @@ const char *chat_word(const chat *k, const char *name, const char *rule);
 
 /* Reads the first frame of stdin; an `initialize` is taken, any other is left in k->ahead. False: no memory. */
 bool chat_hello(chat *k);
-pawl_code chat_hello_check(const chat *k, pawl_err *err);      /* PAWL_INVALID: it asks for what is not there */
+pawl_code chat_hello_check(const pawl_value *hello, pawl_err *err);    /* PAWL_INVALID: an `initialize` that asks for what is not there; NULL: none */
+bool chat_says_nothing(const pawl_value *v);   /* null, false, an empty list or object: nothing is asked for */
 /* --setting-sources, before the session is opened. */
 pawl_code chat_sources(chat *k, pawl_err *err);
 /* Gives k->s the rules, folders, settings and hooks of the call and of its client: before the run begins or goes on. */

@@ -63,7 +63,7 @@ bool chat_hello(chat *k)
     return true;
 }
 
-static bool says_nothing(const pawl_value *v)
+bool chat_says_nothing(const pawl_value *v)
 {
     const pawl_type t = pawl_value_type(v);
 
@@ -71,12 +71,12 @@ static bool says_nothing(const pawl_value *v)
 }
 
 /* Members that only ask for more frames, or describe the client, take nothing away when they are not served. */
-pawl_code chat_hello_check(const chat *k, pawl_err *err)
+pawl_code chat_hello_check(const pawl_value *hello, pawl_err *err)
 {
     static const char *const known[] = { "subtype", "hooks", "systemPrompt", "appendSystemPrompt", "title", "excludeDynamicSections", "systemPromptSnapshot",
                                          "promptSuggestions", "agentProgressSummaries", "forwardSubagentText", "supportedDialogKinds",
                                          "perTaskStopAffordance", "rapidFollowupPreempt", "forwardNestedSubagentToolCalls" };
-    pawl_iter it = pawl_iter_of(k->hello);
+    pawl_iter it = pawl_iter_of(hello);
     const pawl_value *key, *v;
 
     while ((v = pawl_iter_next(&it, &key)) != NULL) {
@@ -85,7 +85,7 @@ pawl_code chat_hello_check(const chat *k, pawl_err *err)
 
         while (i < sizeof known / sizeof *known && strcmp(known[i], name) != 0)
             i++;
-        if (i < sizeof known / sizeof *known || says_nothing(v))
+        if (i < sizeof known / sizeof *known || chat_says_nothing(v))
             continue;
         return fail(err, PAWL_INVALID, "initialize: %.60s is not in this version of Pawl, and is not left out silently%s", name,
                     strcmp(name, "sdkMcpServers") == 0 ? ": tools of a program are in an agent file, see docs/AGENT_FILE.md" : strcmp(name, "agents") == 0
@@ -129,7 +129,7 @@ static pawl_code hooks_give(chat *k, pawl_err *err)
     pawl_iter it = pawl_iter_of(hooks), at;
     hook_list checked = {0};
 
-    if (says_nothing(hooks) || hooks == NULL)
+    if (chat_says_nothing(hooks) || hooks == NULL)
         return PAWL_OK;
     if (pawl_value_type(hooks) != PAWL_TYPE_OBJECT)
         return fail(err, PAWL_INVALID, "initialize: hooks are an object of events");

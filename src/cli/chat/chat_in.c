@@ -377,13 +377,35 @@ static void on_retry(chat *k, arena *mem)
         chat_write(k, chat_error_result(mem, k->s->run, err.text));
 }
 
+/* A member that would change what becomes of the message; NULL: none. */
+static const char *message_wants(const pawl_value *v)
+{
+    const pawl_value *query = pawl_value_get(v, "shouldQuery");
+    const char *priority = pawl_value_string(pawl_value_get(v, "priority"));
+
+    if (pawl_value_type(query) == PAWL_TYPE_BOOL && !pawl_value_bool(query))
+        return "shouldQuery";
+    if (priority != NULL && strcmp(priority, "now") == 0)
+        return "priority";
+    return pawl_value_bool(pawl_value_get(v, "isSynthetic")) ? "isSynthetic"
+           : pawl_value_string(pawl_value_get(v, "parent_tool_use_id")) != NULL ? "parent_tool_use_id" : NULL;
+}
+
 static void on_user(chat *k, arena *mem, const pawl_value *v)
 {
     const pawl_value *content = pawl_value_find(v, "/message/content"), *role = pawl_value_find(v, "/message/role");
     const pawl_type t = pawl_value_type(content);
     const bool users = role == NULL || (pawl_value_string(role) != NULL && strcmp(pawl_value_string(role), "user") == 0);
+    const char *wants = message_wants(v);
     pawl_err err = {0};
 
+    if (wants != NULL) {
+        fail(&err, PAWL_INVALID, "%s of a message is not in this version of Pawl, and is not left out silently", wants);
+        bad_frame(k, err.text);
+        if (k->c->bare)         /* an SDK waits for the result */
+            chat_write(k, chat_error_result(mem, k->s->run, err.text));
+        return;
+    }
     if (!users || (t != PAWL_TYPE_STRING && t != PAWL_TYPE_ARRAY))
         bad_frame(k, "a message of the user's is {\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":TEXT or BLOCKS}}");
     else if ((content = content_of(k, mem, content)) == NULL)
@@ -467,6 +489,28 @@ static pawl_code initialize(chat *k, arena *mem, const pawl_value *request, pawl
         if ((v = pawl_value_get(request, due[i])) != NULL && pawl_value_type(v) != PAWL_TYPE_NULL && pawl_value_size(v) > 0)
             return fail(err, PAWL_INVALID, "initialize: %s holds only as the first frame of a call without a verb: pawl --input-format stream-json "
                         "--output-format stream-json", due[i]);
+    return chat_hello_check(request, err);
+}
+
+/* What a client may ask for, and with which member. */
+static const struct { const char *subtype, *member; } requests[] = {
+    { "interrupt", "" }, { "set_model", "model" }, { "set_permission_mode", "mode" }, { "mcp_status", "" },
+};
+
+/* No request, and no member of one, is left out silently. */
+static pawl_code request_check(const pawl_value *request, const char *subtype, pawl_err *err)
+{
+    pawl_iter it = pawl_iter_of(request);
+    const pawl_value *key, *v;
+    size_t i = 0;
+
+    while (i < sizeof requests / sizeof *requests && strcmp(requests[i].subtype, subtype) != 0)
+        i++;
+    if (i == sizeof requests / sizeof *requests)
+        return fail(err, PAWL_INVALID, "no such request: \"%.40s\"; initialize, interrupt, set_model, set_permission_mode and mcp_status are", subtype);
+    while ((v = pawl_iter_next(&it, &key)) != NULL)
+        if (strcmp(pawl_value_string(key), "subtype") != 0 && strcmp(pawl_value_string(key), requests[i].member) != 0 && !chat_says_nothing(v))
+            return fail(err, PAWL_INVALID, "%s: %.60s is not in this version of Pawl, and is not left out silently", subtype, pawl_value_string(key));
     return PAWL_OK;
 }
 
@@ -482,23 +526,22 @@ static void on_request(chat *k, arena *mem, const pawl_value *v)
         bad_frame(k, "a control_request has a request_id, and a request with its subtype");
         return;
     }
-    if (strcmp(subtype, "initialize") == 0 && (rc = initialize(k, mem, request, &err)) == PAWL_OK) {
+    rc = strcmp(subtype, "initialize") == 0 ? initialize(k, mem, request, &err) : request_check(request, subtype, &err);
+    if (rc == PAWL_OK && strcmp(subtype, "initialize") == 0) {
         respond(k, mem, id, chat_greeting(k, mem), NULL);
         each_wait(k, mem, again, NULL);
         return;
     }
-    if (strcmp(subtype, "mcp_status") == 0) {
+    if (rc == PAWL_OK && strcmp(subtype, "mcp_status") == 0) {
         respond(k, mem, id, value_pack(mem, NULL, "{s:[]}", "mcpServers"), NULL);
         return;
     }
     if (rc == PAWL_OK && strcmp(subtype, "interrupt") == 0)
         rc = leave(k, PAWL_DELIVER_SIGNAL, "interrupt", NULL, &err);
-    else if (strcmp(subtype, "set_model") == 0)
+    else if (rc == PAWL_OK && strcmp(subtype, "set_model") == 0)
         rc = model_set(k, mem, request, &err);
-    else if (strcmp(subtype, "set_permission_mode") == 0)
+    else if (rc == PAWL_OK && strcmp(subtype, "set_permission_mode") == 0)
         rc = mode_set(k, mem, request, &err);
-    else if (rc == PAWL_OK)
-        rc = fail(&err, PAWL_INVALID, "no such request: \"%.40s\"; initialize, interrupt, set_model, set_permission_mode and mcp_status are", subtype);
     respond(k, mem, id, NULL, rc == PAWL_OK ? NULL : err.text);
 }
 

@@ -368,6 +368,20 @@ void words_busy(buf *out, const pawl_value *said)
     words_fit(out, why, strlen(why), BUSY_COLUMNS);
 }
 
+void words_retry(buf *out, const pawl_value *said)
+{
+    const pawl_value *delay = pawl_value_get(said, "again_in_ms"), *most = pawl_value_get(said, "max_attempts");
+    char time[ELAPSED_BYTES];
+
+    if (delay == NULL)
+        return;
+    words_elapsed(time, pawl_value_int(delay));
+    buf_fmt(out, "in %s: ", time);
+    words_busy(out, said);
+    if (most != NULL)
+        buf_fmt(out, ", attempt %lld of %lld", (long long)pawl_value_int(pawl_value_get(said, "retries")) + 1, (long long)pawl_value_int(most));
+}
+
 void words_again(buf *out, const pawl_agent_view *v, int64_t now_ms, bool whole)
 {
     if (v->again_ms == 0)

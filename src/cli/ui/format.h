@@ -31,6 +31,7 @@ void words_lines(buf *out, const char *text, const char *indent);      /* each l
 void words_failure(buf *out, const pawl_value *failure);
 /* The failure of a request to a model that is made again, in short: "model busy (529)". `said`: what the agent emitted about it. */
 void words_busy(buf *out, const pawl_value *said);
+void words_retry(buf *out, const pawl_value *said);    /* "in 2.9 s: model busy (529), attempt 2 of 3"; nothing if it is about something else */
 /* "in 12 s, attempt 3 of 10: LLM error: ..."; nothing if no request is made again. `whole` false: without the reason. */
 const pawl_value *again_json(arena *mem, const pawl_agent_view *v);     /* {"at_ms","attempt","error","max_attempts"} */
 void words_again(buf *out, const pawl_agent_view *v, int64_t now_ms, bool whole);

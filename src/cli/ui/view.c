@@ -722,24 +722,18 @@ static bool is_busy(const pawl_item_change *c)
 
 static void on_busy(view *v, const pawl_value *json)
 {
-    char time[ELAPSED_BYTES];
     buf b;
 
-    if (pawl_value_get(json, "again_in_ms") == NULL)
-        return;
-    words_elapsed(time, pawl_value_int(pawl_value_get(json, "again_in_ms")));
     buf_init(&b, NULL);
-    buf_fmt(&b, "in %s: ", time);
-    words_busy(&b, json);
-    if (pawl_value_get(json, "max_attempts") != NULL)
-        buf_fmt(&b, ", attempt %lld of %lld", (long long)pawl_value_int(pawl_value_get(json, "retries")) + 1,
-                (long long)pawl_value_int(pawl_value_get(json, "max_attempts")));
-    note_add(v, NOTE_AGAIN, text_copied(v, "model"), text_of(v, &b), -1);
+    words_retry(&b, json);
+    if (b.size > 0 || b.failed)
+        note_add(v, NOTE_AGAIN, text_copied(v, "model"), text_of(v, &b), -1);
 }
 
 bool view_reads(const pawl_item_change *c)
 {
-    return is_busy(c) || row_of(c) < CHANGES || (is_agent(c) && (strcmp(c->part, "proposed") == 0 || strcmp(c->part, "tool_start") == 0 || strcmp(c->part, "tool_end") == 0));
+    return is_busy(c) || row_of(c) < CHANGES ||
+           (is_agent(c) && (strcmp(c->part, "proposed") == 0 || strcmp(c->part, "tool_start") == 0 || strcmp(c->part, "tool_end") == 0));
 }
 
 bool view_feed(view *v, const pawl_item_change *c, const char *json)
