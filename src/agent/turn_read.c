@@ -89,9 +89,14 @@ pawl_mode mode_now(turn *t)
     return now == PAWL_MODE_BYPASS && pawl_value_bool(pawl_value_get(rules_now(t), "no_bypass")) ? PAWL_MODE_DEFAULT : now;
 }
 
+/* The rules of older runs say it of the default mode alone. */
 bool unasked_now(turn *t)
 {
-    return pawl_get_bool(t->s, "@unasked") || (mode_now(t) == PAWL_MODE_DEFAULT && pawl_value_bool(pawl_value_get(rules_now(t), "unasked")));
+    const pawl_value *rules = rules_now(t);
+
+    return pawl_get_bool(t->s, "@unasked") ||
+           (pawl_value_bool(pawl_value_get(rules, "unasked")) &&
+            (mode_now(t) == PAWL_MODE_DEFAULT || pawl_value_bool(pawl_value_get(rules, "unasked_always"))));
 }
 
 /* ---- sub-agents --------------------------------------------------------------------------------------------- */

@@ -162,7 +162,7 @@ static bool allows_bash(const pawl_value *allow)
 pawl_code given_add(const session *s, arena *mem, const pawl_value *was, const pawl_value **policy, pawl_err *err)
 {
     static const char *const restricts[] = { "ask", "deny" }, *const all[] = { "allow", "ask", "deny", "directories" };
-    static const char *const marks[] = { "unasked", "no_bypass" };
+    static const char *const marks[] = { "unasked", "unasked_always", "no_bypass" };
     const pawl_value *v = *policy;
     pawl_policy *p;
 

@@ -39,7 +39,7 @@ static pawl_code mode_due(const session *s, pawl_state *st, const going_on *g, c
 /* The rules of the run, and what the settings here add to deny, ask and look. */
 static const pawl_value *restricted(arena *mem, const pawl_value *was, const pawl_value *here)
 {
-    static const char *const names[] = { "ask", "deny", "hooks" }, *const marks[] = { "unasked", "no_bypass" };
+    static const char *const names[] = { "ask", "deny", "hooks" }, *const marks[] = { "unasked", "unasked_always", "no_bypass" };
     const pawl_value *out = was, *one;
 
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)

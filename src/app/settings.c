@@ -402,7 +402,7 @@ static const pawl_value *policy_made(const gathered *g, const char *folder)
     if (g->signers != NULL)
         v = value_with(g->mem, v, "signers", g->signers);
     if (g->unasked)
-        v = value_with(g->mem, v, "unasked", value_bool(g->mem, true));
+        v = value_with_all(g->mem, v, value_pack(g->mem, NULL, "{s:b,s:b}", "unasked", 1, "unasked_always", 1));
     if (g->no_bypass)
         v = value_with(g->mem, v, "no_bypass", value_bool(g->mem, true));
     if (g->signers != NULL && g->keeps)

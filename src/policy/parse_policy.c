@@ -6,7 +6,7 @@
 #include "policy/policy.h"
 
 static const char *const policy_keys[] = { "allow", "ask", "deny", "cwd", "directories", "home", "hooks", "expires_ms", "protected", "approvers", "signers",
-                                          "keeps_signers", "whole", "unasked", "no_bypass" };
+                                          "keeps_signers", "whole", "unasked", "unasked_always", "no_bypass" };
 static const char *const rule_keys[] = { "rule", "from", "base", "until" };
 
 static bool keys_known(const pawl_value *v, const char *const *names, size_t n, const char *what, pawl_err *err)

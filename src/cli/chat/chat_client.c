@@ -223,7 +223,7 @@ static const pawl_value *json_given(chat *k, const char *option, pawl_err *err)
 
 static pawl_code settings_give(chat *k, pawl_err *err)
 {
-    static const char *const lists[] = { "allow", "ask", "deny", "directories", "hooks" }, *const marks[] = { "unasked", "no_bypass" };
+    static const char *const lists[] = { "allow", "ask", "deny", "directories", "hooks" }, *const marks[] = { "unasked", "unasked_always", "no_bypass" };
     const pawl_value *v, *made;
     session *s = k->s;
 
@@ -288,7 +288,7 @@ pawl_code chat_given(chat *k, pawl_err *err)
     buf b;
 
     if (k->dont_ask)
-        k->s->given = value_pack(&k->s->mem, NULL, "{s:b}", "unasked", 1);
+        k->s->given = value_pack(&k->s->mem, NULL, "{s:b,s:b}", "unasked", 1, "unasked_always", 1);
     k->s->without_sources = k->c->app.without_sources;
     k->s->gives_up_hooks = cli_given(k->c, "without-client-hooks") != NULL;
     if (k->c->bare && k->frames_in) {
