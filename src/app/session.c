@@ -272,6 +272,13 @@ void session_no(const session *s, const char *run, const pawl_wait *w, buf *out)
         buf_text(out, session_is_agent(s) && w->about != NULL ? agent_no(s) : "the run ends rejected");
 }
 
+bool session_fails_at(const session *s, const char *node)
+{
+    const file_node *n = s->file != NULL && node != NULL ? file_node_find(s->file, node) : NULL;
+
+    return n != NULL && n->kind == KIND_FAIL;
+}
+
 /* ---- of a run -------------------------------------------------------------------------------------------------------- */
 
 static const char *text_kept(session *s, pawl_state *st, const char *name)

@@ -140,6 +140,8 @@ const pawl_machine *session_machine(const session *s);
 const char *session_run(const session *s);          /* "": none yet */
 /* The effect of a denial of `w`: "goes on at fix", "the turn ends", "the run ends rejected". Unknown for a wait of another run, such as a child. */
 void session_no(const session *s, const char *run, const pawl_wait *w, buf *out);
+/* Whether a node of that name is there to end the run as failed (`fail`). */
+bool session_fails_at(const session *s, const char *node);
 /* The start input of a new run: `input` (an object, or NULL), Pawl's own channels, and `policy`. False: see err. */
 bool session_input(session *s, const pawl_value *input, pawl_mode mode, buf *out, pawl_err *err);
 /* What an upgraded run takes: `set` (NULL: nothing) and the text of its new file. False: see err. */

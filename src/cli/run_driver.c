@@ -249,6 +249,40 @@ static void put_refusal(session *s, buf *b)
         buf_fmt(b, ": %s", last.note);
 }
 
+/* The first node whose `fail` ended the run, when nothing else failed; NULL: none. */
+static const char *failed_on_purpose(const session *s, const pawl_value *failed)
+{
+    pawl_iter it = pawl_iter_of(failed);
+    const char *first = NULL;
+    const pawl_value *one;
+
+    while ((one = pawl_iter_next(&it, NULL)) != NULL) {
+        const char *node = pawl_value_string(pawl_value_get(one, "node"));
+
+        if (!session_fails_at(s, node))
+            return NULL;
+        first = first != NULL ? first : node;
+    }
+    return first;
+}
+
+/* What to do about a run that failed. */
+static void advise(const session *s, const pawl_state *st, const char *why, const pawl_value *failed)
+{
+    const char *node = failed_on_purpose(s, failed);
+
+    if (kept_undone(st))
+        cli_note(s->c, "its steps are undone; start a new run, or fork this one from an earlier entry: pawl fork %s --at SEQ", s->run);
+    else if (node != NULL)
+        cli_note(s->c, "`fail` of \"%s\" ended it. With other values: pawl retry %s --set CHANNEL=JSON; on another way: pawl fork %s --at SEQ", node,
+                 s->run, s->run);
+    else if (s->path != NULL && why != NULL && strstr(why, ": max_steps ") != NULL)
+        cli_note(s->c, "raise `max_steps` in the file, then: pawl retry %s --file %s --upgrade", s->run, s->path);
+    else
+        cli_note(s->c, "try again: pawl retry %s%s", s->run,
+                 why != NULL && strstr(why, "budget: ") != NULL ? " --budget calls=N (or tokens, money, time)" : "");
+}
+
 static int ended(session *s, pawl_state *st)
 {
     pawl_status status = pawl_state_status(st);
@@ -271,13 +305,8 @@ static int ended(session *s, pawl_state *st)
     cli_note(s->c, "%s %s%s", s->run, ended_said(status), b.failed ? "" : b.data);
     buf_free(&b);
     say_detail(reason, failed);
-    if (status == PAWL_STATUS_FAILED && kept_undone(st))
-        cli_note(s->c, "its steps are undone; start a new run, or fork this one from an earlier entry: pawl fork %s --at SEQ", s->run);
-    else if (status == PAWL_STATUS_FAILED && s->path != NULL && why != NULL && strstr(why, ": max_steps ") != NULL)
-        cli_note(s->c, "raise `max_steps` in the file, then: pawl retry %s --file %s --upgrade", s->run, s->path);
-    else if (status == PAWL_STATUS_FAILED)
-        cli_note(s->c, "try again: pawl retry %s%s", s->run,
-                 why != NULL && strstr(why, "budget: ") != NULL ? " --budget calls=N (or tokens, money, time)" : "");
+    if (status == PAWL_STATUS_FAILED)
+        advise(s, st, why, failed);
     if (!s->c->json)
         return cli_exit_of(status, false);
     v = value_pack(mem, NULL, "{s:v,s:s,s:s}", "reason", reason != NULL ? reason : value_null(mem), "run", s->run, "status", pawl_status_name(status));
