@@ -43,7 +43,7 @@ typedef struct pawl_agent_tool {    /* a tool (A5) */
     bool mutates;               /* after a success `post-tools` runs */
     bool deferred;              /* shown to the model only after it searched for the tool */
     const char *hint;           /* more words for that search; NULL: none */
-    bool usual_args;            /* as in pawl_tool */
+    bool usual_args, seen;      /* as in pawl_tool */
 } pawl_agent_tool;
 
 typedef struct pawl_agent_helper { const char *name, *description; } pawl_agent_helper;    /* a machine that it may spawn, and its purpose */

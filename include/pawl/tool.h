@@ -3,10 +3,12 @@
  * A tool is performed as an effect of the name "tool-NAME". Its handler gets
  *   {"input": the input that the model gives, "cwd": the workspace, "tool": its name, "call": the id of the call,
  *    "directories"?: folders that belong to the workspace, "read_only"?: those of them that no command may write to,
- *    "private"?: true: private addresses may be reached}
+ *    "private"?: true: private addresses may be reached,
+ *    "seen"?: of a tool with `seen`: which content of its file the run has seen, null: none}
  * and replies
  *   {"content": text, or a list of blocks, "is_error"?: true: the tool failed, and the model is told,
- *    "cut"?: true and "whole": the text of which `content` is a part, "note"?: for people}
+ *    "cut"?: true and "whole": the text of which `content` is a part, "note"?: for people,
+ *    "seen"?: {"path","version"}: of the file that it has read or written, where the call had "seen"}
  * A mistake of the model is such an error, and never fails the run. Codes below 0 are for the rest: PAWL_CANCELED,
  * PAWL_TIMEOUT, PAWL_NOMEM, PAWL_DENIED (plan mode), PAWL_UNKNOWN. */
 #ifndef PAWL_TOOL_H
@@ -45,6 +47,7 @@ typedef struct pawl_tool {
     pawl_handler_fn *fn;        /* NULL: the host has a handler of its own */
     void *arg;                  /* lent to fn */
     const char *const *env;     /* secret variables that a program gets (ANTHROPIC_API_KEY); ends in NULL; NULL: none */
+    bool seen;                  /* of a built-in tool on a file: it gets which content of that file the run has seen, and changes no other (docs/TOOLS.md) */
     bool usual_args;            /* of a built-in tool: arguments by usual names are taken, and those that only decorate are ignored (docs/TOOLS.md) */
 } pawl_tool;
 

@@ -104,6 +104,11 @@ bool cut_can(turn *t, const pawl_value **all, uint32_t n);
 const pawl_value *cut_longest(turn *t, const pawl_value **all, uint32_t n);     /* all messages, the longest truncated; NULL: nothing to truncate */
 const char *cut_sizes(turn *t, const pawl_value **all, uint32_t n);
 
+/* ---- seen.c: which content of which file the run has seen -------------------------------------------------------------------- */
+
+const pawl_value *with_seen(turn *t, uint32_t k, const pawl_value *args);       /* for the handler of the call; NULL: no memory */
+void seen_keep(turn *t, uint32_t k, const pawl_value *result);
+
 /* ---- tool_calls.c: the end of calls ------------------------------------------------------------------------------------- */
 
 void call_done(turn *t, uint32_t k, const pawl_value *result, bool failed);

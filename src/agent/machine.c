@@ -142,6 +142,8 @@ static const pawl_value *tool_nature(const pawl_agent_tool *tool, arena *mem)
 
     if (tool->usual_args)
         v = value_push(mem, v, value_string(mem, "usual", 5));
+    if (tool->seen)
+        v = value_push(mem, v, value_string(mem, "seen", 4));
     if (!tool->deferred)
         return v;
     return value_push(mem, v, value_pack(mem, NULL, "[s,s,s]", tool->description != NULL ? tool->description : "",
@@ -163,6 +165,15 @@ static const pawl_value *nature_of(const agent_def *d, arena *mem)
                       a->compact_tokens, a->compact_drops, "ends", a->post_tools, (int64_t)a->denied, "tools", tools, "prices", a->price_input,
                       a->price_output);
     return a->retry_total_ms == 0 ? v : value_with(mem, v, "retry_total_ms", value_int(mem, a->retry_total_ms));
+}
+
+/* A machine without such a tool has no channel for it, so that those of older runs stay what they were. */
+static bool any_sees(const pawl_agent *a)
+{
+    for (size_t i = 0; i < a->ntools; i++)
+        if (a->tools[i].seen)
+            return true;
+    return false;
 }
 
 /* Give the channel its first value; false: `text` is NULL. */
@@ -194,7 +205,9 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
         { .name = "@file" },
         { .name = "@sent" },
         { .name = "@uses", .rule = PAWL_RULE_MERGE }, { .name = "@edited", .rule = PAWL_RULE_APPEND }, { .name = "@told", .rule = PAWL_RULE_APPEND },
+        { .name = "@seen", .rule = PAWL_RULE_MERGE },
     };
+    const size_t n = sizeof channels / sizeof *channels - !any_sees(a);
 
     for (size_t i = 0; i < a->ntools; i++)
         if (tool_code(a, i, mem, &tools, err) != PAWL_OK)
@@ -207,11 +220,11 @@ static pawl_machine *machine_made(const pawl_agent *a, const agent_def *d, arena
     };
 
     for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
-        if (!channel_first(channels, sizeof channels / sizeof *channels, firsts[i].name, text_json(mem, firsts[i].value))) {
+        if (!channel_first(channels, n, firsts[i].name, text_json(mem, firsts[i].value))) {
             fail(err, PAWL_NOMEM, "%s: no memory for an agent", a->name);
             return NULL;
         }
-    return pawl_flow_reducer(a->name, a->version, channels, sizeof channels / sizeof *channels, agent_reduce, NULL, alloc, err);
+    return pawl_flow_reducer(a->name, a->version, channels, n, agent_reduce, NULL, alloc, err);
 }
 
 static pawl_code agent_check(const pawl_agent *a, pawl_err *err)

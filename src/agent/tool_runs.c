@@ -48,7 +48,7 @@ static void effect_begin(turn *t, uint32_t k)
                                        c->decision != NULL ? c->decision : value_null(t->mem), "input", c->input, "tool", c->name);
     pawl_code rc = PAWL_NOMEM;
 
-    if ((args = with_folders(t, args)) != NULL)
+    if ((args = with_folders(t, args)) != NULL && (args = with_seen(t, k, args)) != NULL)
         rc = pawl_flow_call_with(t->s, tag_of(t, "tool", k), effect, args, NULL);
     if (rc == PAWL_LIMIT)
         call_fail(t, k, "The budget has no room for it");
@@ -141,6 +141,7 @@ void on_tool_result(turn *t)
     } else {
         result = t->h->value != NULL ? t->h->value : value_null(t->mem);
         failed = pawl_value_bool(pawl_value_get(t->h->value, "is_error"));
+        seen_keep(t, k, result);
     }
     if (!hooks || after_begin(t, k, result, failed))
         tools_start_next(t);

@@ -114,6 +114,7 @@ typedef struct turn {
     const pawl_value *pinned;   /* new value of @pinned; NULL: unchanged */
     pawl_mode mode_set;         /* new value of @mode; PAWL_MODE_NONE: unchanged */
     const pawl_value *rules;    /* new value of @policy; NULL: unchanged */
+    const pawl_value *seen;     /* members of @seen that this event adds; NULL: none */
     bool reauthorize;           /* approved calls have to be decided again: the mode changed */
     int k;                      /* the call that the event is about; -1: none */
     chosen_step next;

@@ -153,7 +153,7 @@ bool fd_path(int fd, char out[TOOL_PATH_BYTES]);       /* the path of an open fi
 /* ---- tool/registry.c: the built-in tools as they were ----------------------------------------------------- */
 
 /* Their names, schemas and descriptions are part of an agent's machine: a run keeps the number of the set that it was begun with. */
-enum { TOOLSET_FIRST = 1, TOOLSET_NOW = 4 };
+enum { TOOLSET_FIRST = 1, TOOLSET_SEEN = 4, TOOLSET_NOW = 4 };
 /* Adds all built-in tools of a set. As pawl_tools_add_builtin(). */
 PAWL_MUST_USE pawl_code tools_add_set(pawl_tools *t, unsigned set, pawl_err *err);
 

@@ -32,7 +32,7 @@ size_t pawl_host_tools(const pawl_tools *tools, pawl_agent_tool *out, size_t mos
         out[i] = (pawl_agent_tool){ .name = t->name, .rule = t->rule, .description = t->description, .schema = t->schema, .cls = t->cls, .effect = t->effect,
                                     .timeout_ms = t->fn == NULL ? 0 : t->timeout_ms > 0 ? t->timeout_ms : PAWL_TOOL_TIMEOUT_MS,
                                     .own = t->fn == NULL ? own_of(t->name) : PAWL_OWN_NOT, .beside = t->beside, .alone = t->alone, .mutates = t->mutates,
-                                    .deferred = t->deferred, .hint = t->hint, .usual_args = t->usual_args };
+                                    .deferred = t->deferred, .hint = t->hint, .usual_args = t->usual_args, .seen = t->seen };
     }
     return n < most ? n : most;
 }

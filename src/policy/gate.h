@@ -89,6 +89,9 @@ pawl_code gate_hooks(arena *mem, const pawl_value *rules, hook_list *hooks, pawl
  * which a deny rule forbids edits; `args` itself where there are none. NULL: no memory. */
 const pawl_value *gate_folders(arena *mem, const pawl_value *rules, const pawl_policy *p, const pawl_value *args);
 
+/* A path of a call as text alone makes it absolute, without . and ..; links are not looked at. NULL: it cannot be, or there is no memory. */
+const char *gate_path(arena *mem, const pawl_value *path, const char *cwd);
+
 /* Decides by rules and mode. Rules may name a call, and a node by {"name"}: the stricter decision counts, and an allow of either when nothing else
  * decides. `name` NULL: not a node. `first`: deny rules alone. */
 void gate_decided(const pawl_policy *p, const pawl_request *q, const pawl_value *name, bool first, pawl_decision *out);

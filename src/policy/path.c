@@ -1,8 +1,9 @@
 /* path.c - absolute paths without . and .., and patterns of paths as in .gitignore.
  *
- * Owns nothing; pure, any thread. Called by rule.c, match.c, command_paths.c, decide.c and parse_policy.c.
+ * Owns nothing; pure, any thread. Called by rule.c, match.c, command_paths.c, decide.c and parse_policy.c, and by src/agent.
  * Invariant: a path that cannot be determined for certain is not `sure`, so no allow rule fits it. */
 #include "base/glob.h"
+#include "policy/gate.h"
 #include "policy/policy.h"
 
 /* ---- paths -------------------------------------------------------------------------------------------- */
@@ -199,4 +200,22 @@ bool path_above(const path_pattern *t, const path *p)
         at = te + 1;
     }
     return text < end;
+}
+
+const char *gate_path(arena *mem, const pawl_value *path_in, const char *cwd)
+{
+    const char *text = pawl_value_string(path_in);
+    size_t size = pawl_value_size(path_in);
+    char name[PATH_BYTES];
+    path at;
+
+    if (text == NULL || size + 3 > sizeof name)
+        return NULL;
+    if (*text == '~') {         /* a name like any other, for there is no home here */
+        memcpy(name, "./", 2);
+        memcpy(name + 2, text, size);
+        text = name;
+        size += 2;
+    }
+    return path_set(&at, text, size, cwd, NULL) ? arena_strdup(mem, at.text, at.size) : NULL;
 }

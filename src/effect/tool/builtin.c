@@ -92,14 +92,17 @@ static const char search_schema[] = OBJECT("\"query\"",
 const builtin builtins[] = {
     { { .name = "read_file", .rule = "Read", .schema = read_schema, .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_PURE, .output_bytes = 100000,
         .beside = true,
+        .seen = true,
         .description = "Read a file of the workspace: text with the numbers of its lines, or an image (png, jpeg, gif, webp). Up to 2000 lines at a "
                        "time; go on with offset. The numbers and the tab after them are not in the file." }, tool_read, 1 },
     { { .name = "list_files", .rule = "LS", .schema = list_schema, .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_PURE, .beside = true,
         .description = "List a folder of the workspace by name, at most 1000: folders end in /, links in @." }, tool_list, 1 },
     { { .name = "edit_file", .rule = "Edit", .schema = edit_schema, .cls = PAWL_PERMISSION_EDIT, .effect = PAWL_CLASS_ONCE, .mutates = true,
+        .seen = true,
         .description = "Replace a piece of text in a file. old_string has to fit exactly once, or replace_all is true. Read the file first." },
         tool_edit, 1 },
     { { .name = "write_file", .rule = "Write", .schema = write_schema, .cls = PAWL_PERMISSION_EDIT, .effect = PAWL_CLASS_ONCE, .mutates = true,
+        .seen = true,
         .description = "Write a whole file, new or in place of what is there. To change a part of one, use edit_file." }, tool_write, 1 },
     { { .name = "glob", .rule = "Glob", .schema = glob_schema, .cls = PAWL_PERMISSION_READ, .effect = PAWL_CLASS_PURE, .timeout_ms = 60000, .beside = true,
         .description = "Find files by a pattern of their path, such as **/*.c: at most 1000, the newest first. What lies in .git, or "

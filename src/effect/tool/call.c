@@ -29,6 +29,11 @@ static pawl_code reply_end(tool_call *c, bool is_error, bool cut)
         buf_text(b, ",\"note\":");
         canon_string(b, c->note, strlen(c->note));
     }
+    if (c->seen_path != NULL && !is_error) {
+        buf_text(b, ",\"seen\":{\"path\":");
+        canon_string(b, c->seen_path, strlen(c->seen_path));
+        buf_fmt(b, ",\"version\":\"%s\"}", c->seen_version);
+    }
     if (cut) {
         size_t n = c->out.size < WHOLE_BYTES_MAX ? c->out.size : cut_end(c->out.data, WHOLE_BYTES_MAX);
 
@@ -182,6 +187,8 @@ static pawl_code asked(tool_call *c, const tool_entry *e, bool *told)
     *told = true;
     c->input = pawl_value_get(c->job->args, "input");
     c->cwd = pawl_value_string(cwd);
+    c->guarded = pawl_value_get(c->job->args, "seen") != NULL;
+    c->seen = pawl_value_string(pawl_value_get(c->job->args, "seen"));
     if (e->tool.usual_args && ((c->input = args_usual(&c->mem, e->tool.name, c->input)) == NULL || !decorations_drop(c, e->schema)))
         return tool_nomem(c);
     if (schema_check(e->schema, c->input, "input", &why) != PAWL_OK)

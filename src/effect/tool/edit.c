@@ -109,6 +109,7 @@ static pawl_code edit_write(edit *e, const roots *r, const char *path, const fil
     if (same && (strcmp(now.path, p->path) != 0 || !same_file(&now.st, read)))
         rc = tool_error(e->c, "IO error: %s: somebody else has changed it meanwhile; read it again", path);
     else if (same && place_write(e->c, &now, path, e->out.data != NULL ? e->out.data : "", e->out.size, &rc)) {
+        seen_bytes(e->c, &now, e->out.data != NULL ? e->out.data : "", e->out.size);
         buf_fmt(&e->c->out, "Edited %s: %zu place%s", path, e->fits, e->fits == 1 ? "" : "s");
         rc = tool_text(e->c, CUT_END, false);
     }
@@ -123,6 +124,8 @@ static pawl_code edit_at(edit *e, const roots *r, const char *path, const file_p
     pawl_code rc = PAWL_OK;
 
     if (!place_load(c, p, path, FILE_BYTES_MAX, &e->file, &st, &rc))
+        return rc;
+    if (!seen_allows(c, p, path, e->file.size > 0 ? e->file.data : "", e->file.size, &rc))
         return rc;
     if (e->file.size > 0 && memchr(e->file.data, '\0', e->file.size) != NULL)
         return tool_error(c, "Invalid arguments: %s: it is no text (%zu bytes)", path, e->file.size);
@@ -182,8 +185,9 @@ pawl_code tool_write(tool_call *c)
         return tool_error(c, "Invalid arguments: content has more than %d bytes", FILE_BYTES_MAX);
     if ((r = roots_open(c, &rc)) == NULL)
         return rc;
-    if (place_seek(c, r, path, MISSING_FOLDERS_ARE_MADE, &p, &rc) &&
+    if (place_seek(c, r, path, MISSING_FOLDERS_ARE_MADE, &p, &rc) && seen_allows_file(c, &p, path, &rc) &&
         place_write(c, &p, path, pawl_value_string(content), pawl_value_size(content), &rc)) {
+        seen_bytes(c, &p, pawl_value_string(content), pawl_value_size(content));
         buf_fmt(&c->out, "%s %s: %zu bytes", p.there ? "Wrote" : "Created", path, pawl_value_size(content));
         rc = tool_text(c, CUT_END, false);
     }

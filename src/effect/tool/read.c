@@ -42,6 +42,7 @@ static pawl_code image(tool_call *c, const file_place *p, const char *path, cons
 
     buf_init(&data, &c->r->alloc);
     if (place_load(c, p, path, IMAGE_BYTES, &data, &st, &rc)) {
+        seen_bytes(c, p, data.data, data.size);
         buf_text(&c->out, "[{\"type\":\"image\",\"media_type\":\"");
         buf_text(&c->out, type);
         buf_text(&c->out, "\",\"data\":\"");
@@ -150,6 +151,7 @@ static pawl_code text(tool_call *c, int fd, const char *path, const struct stat 
             return tool_error(c, "IO error: %s (errno %d)", path, errno);
     if (rc == PAWL_OK && g->begun)
         line_end(g);
+    seen_still(c, fd, st);
     return rc == PAWL_OK ? page_told(g, path, st) : rc;
 }
 
@@ -171,8 +173,10 @@ static pawl_code read_it(tool_call *c, const file_place *p, const char *path)
         rc = image(c, p, path, type);
     else if (plain_binary(head, (size_t)n))
         rc = tool_error(c, "Invalid arguments: %s: it is no text, and no image that can be shown (%lld bytes)", path, (long long)st.st_size);
-    else
+    else {
+        seen_open(c, p, fd, &st);
         rc = text(c, fd, path, &st);
+    }
     close(fd);
     return rc;
 }

@@ -211,6 +211,7 @@ static bool in_set(const builtin *b, unsigned set, pawl_tool *out)
 {
     *out = b->tool;
     out->usual_args = set > TOOLSET_FIRST;
+    out->seen = b->tool.seen && set >= TOOLSET_SEEN;
     for (size_t i = 0; i < builtins_were_count; i++)
         if (set <= builtins_were[i].until && strcmp(builtins_were[i].name, b->tool.name) == 0) {
             out->schema = builtins_were[i].schema;

@@ -18,7 +18,8 @@ enum {
     LINKS_MAX = 40,             /* in one path */
     WHOLE_BYTES_MAX = 1 << 20,  /* of "whole" */
     FILE_BYTES_MAX = 16 << 20,  /* of a file that is edited */
-    PROBE_BYTES = 8192          /* read to tell text from other files */
+    PROBE_BYTES = 8192,         /* read to tell text from other files */
+    SEEN_BYTES = 80             /* of the version of a content */
 };
 
 /* ---- call.c: a call, and what it came to -------------------------------------------------------------- */
@@ -45,6 +46,10 @@ struct tool_call {
     uint64_t lost;              /* bytes that a command wrote beyond those of `out` */
     char note[512];             /* for people; "": none */
     char ignored[200];          /* names of arguments that only decorate; "": none */
+    bool guarded;               /* its run keeps which contents of files it has seen (seen.c): */
+    const char *seen;           /* the version of its file; NULL: none */
+    const char *seen_path;      /* for the reply: what it has read or written; NULL: nothing */
+    char seen_version[SEEN_BYTES];
     const char *limit;          /* name of the limit behind until_ms */
     int64_t until_ms;           /* end of the job, by clock_ms */
     int64_t beat_ms;
@@ -142,6 +147,17 @@ bool opened_allowed(tool_call *c, const opened_file *o, pawl_code *rc);
 /* Whether a search leaves out what it found at this absolute path, and counts it. `fd`: -1 as long as it is not opened; `dir`: then its folder. */
 bool opened_hides(tool_call *c, const char *path, int dir, int fd, const struct stat *st);
 void opened_hidden_put(tool_call *c);   /* appends how many were left out, if any */
+
+/* ---- seen.c: read before write --------------------------------------------------------------------------------- */
+
+/* The reply tells that the run has seen this content of the file, by its bytes or as it is open. */
+void seen_bytes(tool_call *c, const file_place *p, const char *data, size_t size);
+void seen_open(tool_call *c, const file_place *p, int fd, const struct stat *st);
+void seen_still(tool_call *c, int fd, const struct stat *st);   /* after it was read: not told if it has changed meanwhile */
+/* Whether the call may change the file, which has this content. False: the reply has the error. */
+bool seen_allows(tool_call *c, const file_place *p, const char *path, const char *data, size_t size, pawl_code *rc);
+/* The same of a file that is not loaded. */
+bool seen_allows_file(tool_call *c, const file_place *p, const char *path, pawl_code *rc);
 
 /* ---- open_beneath.c: the kernel finds a path ---------------------------------------------------------------- */
 
