@@ -11,7 +11,9 @@
 
 enum {
     HOLD_MS = 1000,             /* the end of a child is held back until the child is read to its end, or was silent for that long */
-    LOOK_MS = 20,               /* a waiting reader polls the store that often */
+    LOOK_MS = 20,               /* a waiting reader polls the store that often, for what nobody announces; */
+    LOOK_MOST_MS = 250,         /* while nothing comes the interval doubles, up to this, */
+    LOOK_DRIVEN_MS = 10000,     /* or to this while the host drives, whose engine announces what others write, too */
     PLACE_BYTES = 48
 };
 enum { CHUNK_ITEMS = PAWL_ITEM_MESSAGE | PAWL_ITEM_TOOL_CALL | PAWL_ITEM_ARTIFACT | PAWL_ITEM_ERROR };
@@ -34,6 +36,7 @@ typedef struct source {         /* a run that is read: the agent's, or a child's
 
 struct pawl_chunks {
     pawl_alloc alloc;
+    pawl_host *h;
     pawl_engine *e;
     source *all, *turn;         /* the last of `all` is the agent's run; `turn`: the one to read next, NULL: the first */
     uint64_t told;              /* number of chunks of children: the `live` of the next one */
@@ -41,6 +44,7 @@ struct pawl_chunks {
     pthread_mutex_t lock;
     pthread_cond_t woken;
     bool stirred, stopped;
+    int64_t look_ms;            /* until the store is polled next */
 };
 
 /* ---- names ------------------------------------------------------------------------------------------ */
@@ -403,15 +407,30 @@ pawl_code pawl_chunks_next(pawl_chunks *c, pawl_chunk *out, pawl_err *err)
 
 /* ---- waiting ------------------------------------------------------------------------------------------------ */
 
-/* Waits until one of the runs may have changed, or until it is time to poll the store. */
+/* A run that does not exist yet, or the end of a child that is held back: no engine announces it. */
+static bool is_pending(const pawl_chunks *c)
+{
+    for (const source *s = c->all; s != NULL; s = s->next)
+        if (s->awaited != NULL || (s->r == NULL && !s->over))
+            return true;
+    return false;
+}
+
+/* Waits until one of the runs may have changed, or until it is time to poll the store. What the engine of this host does wakes it at once. */
 static bool rest(pawl_chunks *c, int64_t until)
 {
-    const int64_t at = steady_ms() + LOOK_MS < until ? steady_ms() + LOOK_MS : until;
+    const int64_t now = steady_ms(), at = now + c->look_ms < until ? now + c->look_ms : until;
     bool stopped;
 
     pthread_mutex_lock(&c->lock);
     while (!c->stirred && !c->stopped && cond_wait(&c->woken, &c->lock, at))
         continue;
+    if (c->stirred || is_pending(c))
+        c->look_ms = LOOK_MS;
+    else if (c->look_ms < (host_drives(c->h) ? LOOK_DRIVEN_MS : LOOK_MOST_MS))
+        c->look_ms *= 2;
+    else if (!host_drives(c->h))
+        c->look_ms = LOOK_MOST_MS;
     c->stirred = false;
     stopped = c->stopped;
     pthread_mutex_unlock(&c->lock);
@@ -436,6 +455,8 @@ pawl_code pawl_chunks_wait(pawl_chunks *c, int64_t timeout_ms, pawl_chunk *out, 
 
     while (going) {
         rc = pawl_chunks_next(c, out, err);
+        if (rc == PAWL_OK)
+            c->look_ms = LOOK_MS;
         if (rc != PAWL_PENDING || steady_ms() >= until)
             return rc;
         going = rest(c, until);
@@ -516,7 +537,9 @@ pawl_chunks *pawl_handle_chunks(pawl_handle *a, const char *from, pawl_err *err)
         return NULL;
     }
     c->alloc = alloc;
+    c->h = a->h;
     c->e = a->h->e;
+    c->look_ms = LOOK_MS;
     arena_init(&c->mem, &alloc, 4096);
     pthread_mutex_init(&c->lock, NULL);
     cond_begin(&c->woken);

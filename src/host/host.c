@@ -25,12 +25,17 @@ static void trouble_is(pawl_host *h, pawl_code rc, const pawl_err *err)
     pthread_mutex_unlock(&h->lock);
 }
 
+bool host_drives(pawl_host *h)
+{
+    return !h->ends && !h->e->draining && !h->e->stopping;
+}
+
 static void *drives(void *arg)
 {
     const struct timespec again = { 0, AGAIN_MS * 1000000L };
     pawl_host *h = arg;
 
-    while (!h->ends && !h->e->draining && !h->e->stopping) {    /* also if a signal handler asked for it */
+    while (host_drives(h)) {    /* also if a signal handler asked for it */
         pawl_err err = { PAWL_OK, "" };
         const pawl_code rc = pawl_work(h->e, INT64_MAX / 4, &err);
 

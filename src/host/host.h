@@ -32,6 +32,7 @@ struct pawl_handle {
 
 pawl_store *host_hold(pawl_host *h);    /* the store handle, until it is released; at most once at a time in a thread */
 void host_let(pawl_host *h);
+bool host_drives(pawl_host *h);         /* its engine looks at the store all the time */
 /* bind.c: the effects of the run's open commands that have no handler here, as a quoted list appended to `out`. False: there is none. */
 bool missing_handlers(pawl_handle *a, buf *out);
 pawl_handle *host_handle(pawl_host *h, const char *id, uint64_t life, pawl_err *err);

@@ -148,6 +148,24 @@ static void readers_wake(ring_run *r)
     }
 }
 
+void ring_look(stream_ring *h, bool changed)
+{
+    const int64_t now = steady_of(h->e);
+
+    h->look_due = h->look_due || changed;
+    if (!h->look_due || now - h->looked_ms < RING_LOOK_MS)
+        return;
+    h->look_due = false;
+    h->looked_ms = now;
+    pthread_mutex_lock(&h->lock);
+    for (size_t i = 0; i < RING_SLOTS; i++)
+        for (ring_run *r = h->runs[i]; r != NULL; r = r->next)
+            for (ring_reader *s = r->readers; s != NULL; s = s->next)
+                if (s->wake != NULL)
+                    s->wake(s->wake_ctx);
+    pthread_mutex_unlock(&h->lock);
+}
+
 /* ---- lines that were stored ----------------------------------------------------------------------------- */
 
 static void lines_put(stream_ring *h, ring_run *hr, const cached_run *r, place here)

@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 
 enum { RING_EVENTS = 4096, RING_BYTES = 4 << 20, RING_SLOTS = 256 };      /* default capacity; pawl_engine_live() sets another one */
+enum { RING_LOOK_MS = 64 };    /* readers are told at most that often that the store has changed */
 
 /* A place between two lines of a journal: after the first `line` task records of those that entry `seq` covers. seq 0: unknown. */
 typedef struct place { uint64_t seq, line; } place;
@@ -68,6 +69,8 @@ typedef struct stream_ring {
     uint64_t first, next;       /* numbers of the oldest and of the next entry */
     ring_attempt *attempts[RING_SLOTS];
     ring_run *runs[RING_SLOTS];
+    bool look_due;              /* on the driving thread, as the next: readers are to look at the store */
+    int64_t looked_ms;          /* when they were told last, by the steady clock */
 } stream_ring;
 
 /* ---- for readers ---------------------------------------------------------------------------------- */
@@ -93,6 +96,9 @@ void ring_delta(const ring_entry *t, const char *block, pawl_delta *out);
 
 /* On the driving thread, after r->lines were stored after entry `seq` and `records` task records. */
 void ring_stored(stream_ring *h, const cached_run *r, uint64_t seq, uint64_t records);
+/* On the driving thread, each time that it looks for due runs. `changed`: another handle may have written to the store. Readers that asked to be called are
+ * told to look there, so that they need not poll it. */
+void ring_look(stream_ring *h, bool changed);
 void ring_attempt_started(stream_ring *h, const cached_run *r, const outbox_entry *entry);
 void ring_attempt_failed(stream_ring *h, const outbox_entry *entry);     /* another attempt will follow */
 void ring_command_over(stream_ring *h, const outbox_entry *entry);

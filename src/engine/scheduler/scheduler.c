@@ -6,6 +6,7 @@
 #include "engine/command/outbox.h"
 #include "engine/run/anchor.h"
 #include "engine/run/run.h"
+#include "engine/run/stream_ring.h"
 #include "engine/scheduler/scheduler.h"
 #include "engine/run/owner.h"
 
@@ -99,6 +100,8 @@ static pawl_code find_due(pawl_engine *e, run_batch *c, due_page *l, pawl_err *e
     pthread_mutex_lock(&e->lock);
     version = e->store->verbs->version(e->store);
     pthread_mutex_unlock(&e->lock);
+    if (ring_here(e) != NULL)
+        ring_look(ring_here(e), version == 0 || version != c->version);
     again = again || version == 0 || version != c->version;
     if (again) {
         e->backlog_cleared = false;
