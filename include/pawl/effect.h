@@ -92,7 +92,8 @@ PAWL_API pawl_code pawl_job_say(const pawl_job *job, const pawl_delta *delta);
 
 /* Performs `job`. Returns PAWL_OK after a pawl_reply_... call has set the result (none: null), or a code below 0. PAWL_TRANSIENT, PAWL_TIMEOUT and PAWL_IO
  * are retried as the command says; a command of class once then has an unknown outcome instead, unless pawl_reply_untouched was called. Any other code is
- * final. PAWL_PENDING: answered later, see pawl_job.later. `arg` is that of pawl_engine_effect. Called on any thread, several at once. */
+ * final. PAWL_PENDING: answered later, see pawl_job.later. `arg` is that of pawl_engine_effect. Called on any thread, several at once. Over a limit it is
+ * told to stop by canceled(), and is not cut off: whether its command waits for it says pawl_engine_threads. */
 typedef pawl_code pawl_handler_fn(const pawl_job *job, pawl_reply *reply, void *arg);
 
 /* ---- replies --------------------------------------------------------------------------------- */

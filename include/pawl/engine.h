@@ -62,8 +62,9 @@ typedef struct pawl_budget {
 /* Sets the rate limit of `effect`, which need not have a handler yet; not for pawl_engine_sql, which is one at a time. NULL: no limit. Set again: holds
  * for commands dispatched from then on. PAWL_INVALID: a value out of range. */
 PAWL_API pawl_code pawl_engine_budget(pawl_engine *e, const char *effect, const pawl_budget *budget, pawl_err *err);
-/* Threads that perform commands in parallel; 0, the default: all are performed on the thread that drives. A lone command always is: cancel, a lost lease
- * and a missed heartbeat reach it there as well. */
+/* Threads that perform commands in parallel. 0, the default: all are performed on the thread that drives; so is a lone command without limits in any case.
+ * Cancel, a lost lease and a missed heartbeat reach it there as well. Nothing cuts off a handler on that thread: over a limit it is told to stop, and waited
+ * for; then its command counts as timed out. A command with limits ends by its limit, and the grace, if there is a thread, or if it is answered later. */
 PAWL_API void pawl_engine_threads(pawl_engine *e, unsigned threads);
 /* The result of an attempt that is answered later (pawl_job.later in pawl/effect.h). 0 or NULL: not given. */
 typedef struct pawl_result {
@@ -92,7 +93,7 @@ PAWL_API int pawl_engine_fd(pawl_engine *e);
 /* The grace period of a handler that was canceled or exceeded a limit: how long its command waits for it. 10 s by default and below 0; 0: not at all. Then
  * a canceled command ends as `unknown` (`canceled` for class pure), one over its limit as timed out, and may be retried while the old handler still runs.
  * A second cancel does not wait. What the handler replies later is dropped and counted (pawl_engine_late); until it returns its job stays valid, and
- * another thread replaces its own. For the threads of pawl_engine_threads: a handler on the thread that drives is stopped and waited for. */
+ * another thread replaces its own. A handler on the thread that drives is stopped and waited for, however long that takes. */
 PAWL_API void pawl_engine_grace(pawl_engine *e, int64_t ms);
 /* How many replies came after their command had ended, or were refused by pawl_engine_reply. */
 PAWL_API uint64_t pawl_engine_late(const pawl_engine *e);
@@ -119,8 +120,7 @@ PAWL_API void pawl_engine_stop(pawl_engine *e);
 /* Drain: no command, attempt or child is dispatched any more. Running ones finish and are stored; then the driving call returns, and the leases are
  * released. A command that waited for a thread never started, and is not counted as an attempt. */
 PAWL_API void pawl_engine_drain(pawl_engine *e);
-/* Wakes the driving call, so that it reads the mailboxes now and not at its next poll. Does not end anything. From any thread, not from a signal
- * handler. */
+/* Wakes the driving call, so that it reads the mailboxes now and not at its next poll; ends nothing. From any thread, not from a signal handler. */
 PAWL_API void pawl_engine_wake(pawl_engine *e);
 /* Abandon: running handlers are stopped, as if the process had died. The result of a finished one is stored; any other command stays open, and the next
  * holder decides by its class. The driving call returns; pawl_engine_free waits for handlers and releases their runs. May follow a drain. */

@@ -115,6 +115,35 @@ PAWL_TEST(test_E8_what_takes_longer_than_its_limits_counts_for_nothing)
     timed(&(pawl_limits){ .attempt_timeout_ms = 50, .total_timeout_ms = 55, .retry = twice }, "51", "1", "", 1);
 }
 
+/* Hands its job to nobody, and time passes by the town's clock. */
+static pawl_code answered_never(const pawl_job *cmd, pawl_reply *reply, void *arg)
+{
+    town *t = arg;
+    pawl_code rc = cmd->later(cmd, NULL, NULL);
+
+    (void)reply;
+    t->calls++;
+    t->now += strtol(t->replies[t->reply], NULL, 10);
+    t->reply += t->replies[t->reply + 1] != NULL;
+    return rc == PAWL_OK ? PAWL_PENDING : rc;
+}
+
+/* Without a thread: what holds none is timed out by its limit alone, though nobody ever answers. */
+PAWL_TEST(test_E8_E17_without_threads_a_pending_command_ends_by_its_limit)
+{
+    const pawl_limits limits = { .attempt_timeout_ms = 50, .retry = { .max_attempts = 2, .initial_ms = 5 } };
+    town t;
+
+    town_begin(&t, town_essay(&limits), NULL);
+    CHECK_INT(pawl_engine_effect(t.e, "llm", answered_never, &t, PAWL_CLASS_AT_LEAST_ONCE, &t.err), PAWL_OK);
+    t.replies[0] = "51";
+    CHECK_INT(town_run(&t, "r", NULL), PAWL_HALTED);
+    CHECK_INT(t.calls, 2);
+    CHECK(town_stored(&t, "r", "\"timeout\",{\"code\":\"timeout\",\"text\":\"llm: it took longer than its attempt_timeout_ms allows, and nobody answered"));
+    town_verify(&t, "r");
+    town_end(&t);
+}
+
 static pawl_code returns_pending(const pawl_job *cmd, pawl_reply *reply, void *arg)
 {
     (void)cmd, (void)reply, (void)arg;

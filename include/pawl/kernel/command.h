@@ -19,7 +19,8 @@ typedef struct pawl_retry {       /* how often a failed command is tried (E7). T
 typedef struct pawl_limits {      /* of an effect; stored with each of its commands (E5, E8) */
     pawl_class cls;
     pawl_retry retry;
-    uint32_t attempt_timeout_ms, total_timeout_ms, heartbeat_ms; /* of one attempt; of all of them; between two heartbeats of a handler. 0: no limit */
+    uint32_t attempt_timeout_ms, total_timeout_ms, heartbeat_ms; /* of one attempt; of all of them; between two heartbeats of a handler. 0: no limit.
+                                   * When a command ends by them: pawl_engine_threads */
     const char *inverse;          /* of class compensable: the effect that undoes it; its arguments are {"args","id","receipt"} of the command. A receipt
                                    * of null: the command was given up, and may have happened or not. NULL: none */
     const char *on_unknown;       /* of classes once and compensable: the effect that finds out the unknown outcome of a command. Its arguments are

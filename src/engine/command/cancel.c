@@ -51,14 +51,14 @@ static void end_called_off(pawl_engine *e, const outbox_entry *entry, outbox_ent
     receipt_make(e, end);
 }
 
-/* The attempt has exceeded a limit (E8): treated as if it had returned now. */
-static void end_late(pawl_engine *e, const outbox_entry *entry, outbox_entry *end)
+/* The attempt has exceeded a limit (E8): treated as if it had returned now. `held`: somebody was told to stop. */
+static void end_late(pawl_engine *e, const outbox_entry *entry, outbox_entry *end, bool held)
 {
     if (entry->resolution == RESOLUTION_ASKING) {
         end->rc = pawl_reply_fail(&end->reply, PAWL_UNKNOWN, "%s: who was asked what came of it does not answer", end->job.effect);
     } else {
-        end->rc = pawl_reply_fail(&end->reply, PAWL_TIMEOUT, "%s: it took longer than its %s allows, and did not stop", end->job.effect,
-                                  entry->attempt.exceeded);
+        end->rc = pawl_reply_fail(&end->reply, PAWL_TIMEOUT, "%s: it took longer than its %s allows, and %s", end->job.effect, entry->attempt.exceeded,
+                                  held ? "did not stop" : "nobody answered");
     }
     if (!entry_retry(e, end, engine_now(e)))
         receipt_make(e, end);
@@ -68,7 +68,7 @@ static void end_late(pawl_engine *e, const outbox_entry *entry, outbox_entry *en
  * the engine keeps waiting for the attempt. */
 static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
 {
-    const bool lost = entry->attempt.lease_lost && !state_canceling(r->st);
+    const bool lost = entry->attempt.lease_lost && !state_canceling(r->st), unheld = later_unheld(entry);
     outbox_entry *end = lost ? NULL : entry_copy(e, entry);
 
     if (!lost && end == NULL)
@@ -83,7 +83,7 @@ static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
         if (state_canceling(r->st))
             end_called_off(e, entry, end);
         else
-            end_late(e, entry, end);
+            end_late(e, entry, end, !unheld);
     }
     budget_leave(e, entry);
     if (later_drop(entry))
@@ -94,6 +94,16 @@ static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
     return true;
 }
 
+/* The grace is for whoever was told to stop. An attempt over a limit that nobody holds ends at once. */
+static bool give_up_due(const cached_run *r, outbox_entry *entry, int64_t now, int64_t grace_ms)
+{
+    const entry_attempt *a = &entry->attempt;
+
+    if (a->stop_ms == 0 || (a->exceeded == NULL && !a->lease_lost && !state_canceling(r->st)))
+        return false;
+    return now - a->stop_ms >= grace_ms || (a->exceeded != NULL && later_unheld(entry));
+}
+
 bool outbox_give_up(pawl_engine *e, cached_run *r, int64_t grace_ms)
 {
     bool moved = outbox_any_running(r) && outbox_collect(e, 0);         /* an attempt that has returned is not given up */
@@ -102,12 +112,8 @@ bool outbox_give_up(pawl_engine *e, cached_run *r, int64_t grace_ms)
     if (!r->outbox.stops && !state_canceling(r->st))
         return moved;
     now = steady_ms();
-    OUTBOX_EACH(r, entry, next, ENTRY_RUNNING) {
-        const entry_attempt *a = &entry->attempt;
-        const bool due = a->stop_ms > 0 && now - a->stop_ms >= grace_ms && (a->exceeded != NULL || a->lease_lost || state_canceling(r->st));
-
-        moved = (due && entry_give_up(e, r, entry)) || moved;
-    }
+    OUTBOX_EACH(r, entry, next, ENTRY_RUNNING)
+        moved = (give_up_due(r, entry, now, grace_ms) && entry_give_up(e, r, entry)) || moved;
     r->outbox.stops = outbox_any_running(r);
     return moved;
 }

@@ -355,6 +355,17 @@ void later_stop(outbox_entry *entry)
     pthread_mutex_unlock(&c->lock);
 }
 
+bool later_unheld(outbox_entry *entry)
+{
+    completions *c = entry->e->completions;
+    bool unheld;
+
+    pthread_mutex_lock(&c->lock);
+    unheld = entry->later.state == LATER_PENDING && entry->later.stop == NULL;
+    pthread_mutex_unlock(&c->lock);
+    return unheld;
+}
+
 bool later_drop(outbox_entry *entry)
 {
     completions *c = entry->e->completions;
