@@ -115,6 +115,8 @@ PAWL_API void pawl_reply_untouched(pawl_reply *r);
 
 /* ---- built-in handlers; `arg` is not used ------------------------------------------- */
 
+#ifndef PAWL_NO_BUILTIN_EFFECTS     /* the engine as two files (tools/amalgamate --engine) has none */
+
 /* Runs a program: {"run":[PROGRAM,ARGUMENT...], "stdin"?, "env"?, "cwd"?, "timeout_ms"?, "output_bytes"?, "check"?}.
  *   run           never a shell; the program is looked for in PATH unless it has a slash
  *   stdin         a string as it is, any other value as JSON; else there is none
@@ -143,6 +145,7 @@ PAWL_API pawl_code pawl_effect_command(const pawl_job *job, pawl_reply *reply, v
  * requests that hold a thread, 256 for those answered later; no request is sent twice because its connection broke.
  * Loads libcurl at the first call. */
 PAWL_API pawl_code pawl_effect_http(const pawl_job *job, pawl_reply *reply, void *arg);
+#endif
 
 #ifdef __cplusplus
 }

@@ -142,10 +142,12 @@ typedef bool pawl_sink_fn(void *ctx, pawl_bytes line);
  * an unfinished import; PAWL_TRANSIENT: it changed all the while; PAWL_LIMIT: more than 2 GiB (EXPORT_BYTES_MAX). */
 PAWL_API PAWL_MUST_USE pawl_code pawl_history_export(pawl_store *s, const char *run, pawl_sink_fn *sink, void *ctx, pawl_err *err);
 
+#ifndef PAWL_NO_BUILTIN_EFFECTS
 /* Writes the answers of `effect` ("llm") and of effects named EFFECT-... ("prompt-1f2e3d4c") in `run`, in the order of its journal, as a record for
  * pawl_llm_record_open: a test can replay them without a model. PAWL_GONE, PAWL_CORRUPT and PAWL_IO as above. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_llm_recording_of_run(pawl_store *s, const char *run, const char *effect, pawl_sink_fn *sink, void *ctx,
                                                            pawl_err *err);
+#endif
 
 /* Creates the exported run in this store. It continues as the original would: waits are open, attempts stay counted, a started command of class once has
  * an unknown outcome; only one of the two should be continued. Children are runs of their own: import them first. Everything is read and folded first,

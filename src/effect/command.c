@@ -189,7 +189,7 @@ static void stderr_tell(pawl_reply *r, process *p)
     buf_char(&p->err, '\0');
     if (p->err.failed)
         return;
-    text_plain(p->err.data + from, p->err.size - from - 1);
+    text_ascii(p->err.data + from, p->err.size - from - 1);
     pawl_reply_detail(r, p->err.data + from);
 }
 

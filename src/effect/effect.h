@@ -81,7 +81,7 @@ bool text_whole(const pawl_value *v);   /* a string that contains no NUL */
 
 /* Append `"NAME":"..."`, or `"NAME_base64":"..."` if it is not UTF-8. */
 void text_member(buf *b, const char *name, const char *data, size_t size);
-void text_plain(char *data, size_t size);   /* replaces NUL by '?', and all bytes beyond ASCII if the text is not UTF-8 */
+void text_ascii(char *data, size_t size);   /* replaces NUL by '?', and all bytes beyond ASCII if the text is not UTF-8 */
 /* The length of a text that was cut at its end, or the start of one that was cut at its beginning, so that no character is incomplete. */
 size_t cut_end(const char *data, size_t size);
 size_t cut_begin(const char *data, size_t size);

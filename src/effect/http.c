@@ -436,7 +436,7 @@ static pawl_code refused(http_call *c)
         body->size = cut_end(body->data, TELL_BYTES_MAX);
     buf_char(body, '\0');
     if (!body->failed) {
-        text_plain(body->data, body->size - 1);
+        text_ascii(body->data, body->size - 1);
         pawl_reply_detail(c->r, body->data);
     }
     return pawl_reply_fail(c->r, PAWL_TRANSIENT, "%s %s: status %ld", c->q.method, c->origin, c->a.status);

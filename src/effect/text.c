@@ -24,7 +24,7 @@ static bool goes_on(char c)
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-void text_plain(char *data, size_t size)
+void text_ascii(char *data, size_t size)
 {
     bool text = size == 0 || utf8_valid(data, size);
 

@@ -91,7 +91,9 @@ void pawl_engine_free(pawl_engine *e)
     outbox_end_held(e);
     left_end_all(e);
     renewal_end(e);
+#ifndef PAWL_NO_BUILTIN_EFFECTS
     http_forget();
+#endif
     for (size_t i = 0; i < e->run_slots; i++)
         for (cached_run *r = e->runs[i], *next; r != NULL; r = next) {
             next = r->next;

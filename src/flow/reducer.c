@@ -362,7 +362,7 @@ static void happening_of(pawl_step *s, pawl_happening *h)
 static pawl_code custom_writes(pawl_step *s, visit *v, pawl_err *err)
 {
     for (size_t i = 0; i < v->nwrites; i++) {
-        write *w = &v->writes[i];
+        item_write *w = &v->writes[i];
         const machine_channel *mc = machine_channel_find(s->m, "", w->channel);
         const pawl_value *old;
 

@@ -589,7 +589,7 @@ static pawl_code custom_task(pawl_step *s, const machine_channel *mc, task *tk, 
         if (tk->calls[j].after == 0)
             rc = custom_told(s, mc, tk->calls[j].update, now, any, err);
     for (uint32_t j = 0; l != NULL && j < l->nwrites && rc == PAWL_OK; j++) {
-        const write *w = &l->writes[j];
+        const item_write *w = &l->writes[j];
         const pawl_value *v = w->value;
 
         if (strcmp(w->channel, mc->c.name) != 0)
@@ -605,7 +605,7 @@ static pawl_code custom_task(pawl_step *s, const machine_channel *mc, task *tk, 
 }
 
 /* Merges in the order of the kernel's close: the tasks with the updates of their answers, then the pending updates (pending.h). */
-static pawl_code custom_one(pawl_step *s, frame *f, const machine_channel *mc, const pending_updates *last, write *out, bool *any, pawl_err *err)
+static pawl_code custom_one(pawl_step *s, frame *f, const machine_channel *mc, const pending_updates *last, item_write *out, bool *any, pawl_err *err)
 {
     channel *c = channel_find(f, mc->c.name);
     const pawl_value *now = c == NULL ? NULL : channel_value(s->st, c);
@@ -616,14 +616,14 @@ static pawl_code custom_one(pawl_step *s, frame *f, const machine_channel *mc, c
         rc = custom_task(s, mc, &f->tasks[i], &now, any, err);
     for (uint32_t i = 0; c != NULL && i < last->n && rc == PAWL_OK; i++)
         rc = custom_told(s, mc, last->of[i], &now, any, err);
-    *out = (write){ .channel = mc->c.name, .value = now, .op = OP_OVERWRITE };
+    *out = (item_write){ .channel = mc->c.name, .value = now, .op = OP_OVERWRITE };
     return rc;
 }
 
 static pawl_code custom_merge(pawl_step *s, frame *f, closing *cl, pawl_err *err)
 {
     pending_updates last = {0};
-    write *w = NULL;
+    item_write *w = NULL;
     pawl_code rc = PAWL_OK;
     bool any;
 

@@ -20,12 +20,12 @@ static const char *inner_channel(const pawl_graph *g, const char *name)
 }
 
 /* The first values of the subgraph's channels: the mapped outer channels, overwritten by the members of the object that was sent to the node. */
-static write *inputs(pawl_step *s, const gnode *n, frame *outer, uint32_t *count)
+static item_write *inputs(pawl_step *s, const gnode *n, frame *outer, uint32_t *count)
 {
     const pawl_value *args = pawl_value_type(s->v->args) == PAWL_TYPE_OBJECT ? s->v->args : NULL, *key, *arg;
     pawl_iter it = pawl_iter_of(args);
     size_t most = pawl_value_size(args);
-    write *w;
+    item_write *w;
 
     for (const map *m = n->maps; m != NULL; m = m->next)
         most++;

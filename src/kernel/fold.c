@@ -174,7 +174,7 @@ static void visit_time(const pawl_entry *e, task *tk)
 }
 
 /* The first value of a channel of a subgraph: a value, or the value of a channel of the surrounding graph. */
-static const pawl_value *frame_input(pawl_state *st, arena *a, frame *outer, const task *tk, const write *w, pawl_err *err)
+static const pawl_value *frame_input(pawl_state *st, arena *a, frame *outer, const task *tk, const item_write *w, pawl_err *err)
 {
     const pawl_value *ref = pawl_value_at(w->refs.list, 0), *v;
     const char *form = pawl_value_string(pawl_value_at(ref, 1)), *from = pawl_value_string(pawl_value_at(ref, 2));

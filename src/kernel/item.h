@@ -28,7 +28,7 @@ typedef struct refs {           /* the references of one value that was read fro
     const pawl_value *list;     /* [[path,form,target,digest?]...]; NULL: no references */
 } refs;
 
-typedef struct write {
+typedef struct item_write {
     const char *channel;
     const pawl_value *value;
     const char *event;          /* the part of a receipt that the value is a copy of, stored in its place; NULL: the value is stored itself */
@@ -36,7 +36,7 @@ typedef struct write {
     uint32_t place;             /* probable index of the channel in its frame, checked before use */
     uint8_t op;
     refs refs;                  /* read from bytes, not yet resolved */
-} write;
+} item_write;
 
 typedef struct named {          /* the node of a send, or the name of an emission */
     const char *name;
@@ -49,7 +49,7 @@ typedef struct named {          /* the node of a send, or the name of an emissio
 } named;
 
 typedef struct leave {
-    const write *writes;
+    const item_write *writes;
     const named *sends, *emits;
     const char *const *gotos;
     uint32_t nwrites, nsends, nemits, ngotos;
@@ -61,7 +61,7 @@ typedef struct closing {
     const char *const *next;
     const uint32_t *hints;      /* node_hint of each; NULL: none */
     const named *sends;         /* the sends of routes */
-    const write *merged;
+    const item_write *merged;
     const pawl_value *defer, *joins;    /* NULL: unchanged */
     const uint32_t *drop;
     uint32_t nnext, nsends, nmerged, ndrop;
@@ -86,7 +86,7 @@ typedef struct item {           /* what each item of a wide superstep needs is i
     const pawl_value *value;    /* the VALUE; of records, adopt, cancel ...: the object */
     const char *spec;           /* commands and waits: the SPEC; fail, end, unwind: the reason; canonical text */
     size_t spec_size;
-    const write *writes;        /* put, frame */
+    const item_write *writes;        /* put, frame */
     uint32_t nwrites;
     const closing *closing;
     const pawl_value *more;     /* answer, sign, update: by, note, update */

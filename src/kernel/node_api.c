@@ -278,7 +278,7 @@ static inline void write_put(pawl_step *s, const channel *c, const pawl_value *v
     visit *vi = s->v;
 
     if (v != NULL && arena_room(&s->mem, (void **)&vi->writes, &vi->writes_cap, vi->nwrites, sizeof *vi->writes))
-        vi->writes[vi->nwrites++] = (write){ .channel = c->d->name, .value = v, .event = event, .op = (uint8_t)op,
+        vi->writes[vi->nwrites++] = (item_write){ .channel = c->d->name, .value = v, .event = event, .op = (uint8_t)op,
                                              .place = (uint32_t)(c - vi->frame->channels) };
 }
 

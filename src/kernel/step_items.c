@@ -81,7 +81,7 @@ pawl_code step_custom(pawl_step *s, const char *path, const pawl_value *object, 
     pawl_iter it = pawl_iter_of(object);
     const pawl_value *key, *v;
     item *put = NULL;
-    write *w;
+    item_write *w;
     uint32_t n = 0;
 
     if (f == NULL)
@@ -96,7 +96,7 @@ pawl_code step_custom(pawl_step *s, const char *path, const pawl_value *object, 
             continue;
         if ((old = channel_value(s->st, c)) != NULL && (v = mc->c.merge(s, old, v, mc->c.merge_arg)) == NULL)
             return fail(err, PAWL_INVALID, "channel \"%s\": its function refuses the update", mc->c.name);
-        w[n++] = (write){ .channel = mc->c.name, .value = v, .op = OP_OVERWRITE };
+        w[n++] = (item_write){ .channel = mc->c.name, .value = v, .op = OP_OVERWRITE };
     }
     if (n == 0)
         return w == NULL ? PAWL_NOMEM : PAWL_OK;

@@ -90,7 +90,7 @@ static pawl_code writes_merge(merging *m, const leave *l)
     pawl_code rc = PAWL_OK;
 
     for (uint32_t i = 0; i < l->nwrites && rc == PAWL_OK; i++) {
-        const write *w = &l->writes[i];
+        const item_write *w = &l->writes[i];
         const pawl_value *v = w->value;
         channel *c = &m->f->channels[w->place < m->f->nchannels ? w->place : 0];
 

@@ -31,7 +31,7 @@ typedef struct visit {          /* the current pass */
     int64_t now;                /* time of the visit */
     int64_t at;                 /* issue time of this pass's commands: the latest time of the task's receipts */
     item *commands, *commands_last;
-    write *writes;
+    item_write *writes;
     named *sends, *emits;
     const char **gotos;
     size_t nwrites, nsends, nemits, ngotos, writes_cap, sends_cap, emits_cap, gotos_cap;

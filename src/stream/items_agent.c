@@ -40,7 +40,7 @@ void agent_entry_ends(projection *p)
 /* ---- channels ------------------------------------------------------------------------------------------------------ */
 
 /* A complete message, or the model's answer that came in this entry. */
-static void message_adds(projection *p, const pawl_value *v, bool answer, const write *from)
+static void message_adds(projection *p, const pawl_value *v, bool answer, const item_write *from)
 {
     const char *role = text_in(v, "role"), *use = text_in(v, "tool_call_id");
     const open_item *tool = use != NULL ? item_find(p, KEY_TOOL, use) : NULL;
@@ -57,7 +57,7 @@ static void message_adds(projection *p, const pawl_value *v, bool answer, const 
     c->from = from != NULL ? (const void *)from : v;
 }
 
-static void messages_written(projection *p, line_walk *w, const write *one)
+static void messages_written(projection *p, line_walk *w, const item_write *one)
 {
     const pawl_value *v = one->value, *each;
     const char *form = pawl_value_string(pawl_value_at(pawl_value_at(one->refs.list, 0), 1));
@@ -84,7 +84,7 @@ static open_item *tool_due(projection *p, const char *id, const char *name, unsi
     return it != NULL ? it : item_open(p, KEY_TOOL, PAWL_ITEM_TOOL_CALL, state, p->run, &(item_words){ .key = id, .name = name != NULL ? name : "" });
 }
 
-static void calls_written(projection *p, line_walk *w, const write *one)
+static void calls_written(projection *p, line_walk *w, const item_write *one)
 {
     const pawl_value *v;
     open_item *it;
@@ -105,7 +105,7 @@ static void calls_written(projection *p, line_walk *w, const write *one)
         c->from = one;
 }
 
-void agent_writes(projection *p, line_walk *w, const write *all, uint32_t n)
+void agent_writes(projection *p, line_walk *w, const item_write *all, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(all[i].channel, "messages") == 0)

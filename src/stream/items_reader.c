@@ -350,7 +350,7 @@ const char *pawl_items_json(pawl_items *r, pawl_err *err)
     line_walk *w;
     const change *c = r == NULL ? NULL : r->given;
     const pawl_value *v = NULL;
-    const write *one;
+    const item_write *one;
     const char *json = NULL;
 
     if (c == NULL)

@@ -83,7 +83,7 @@ void items_each_child(const pawl_items *r, child_fn *fn, void *ctx);
 /* ---- items_agent.c: what an agent's own channels and emissions say ---- */
 
 void agent_emits(projection *p, line_walk *w, const char *name);
-void agent_writes(projection *p, line_walk *w, const write *all, uint32_t n);
+void agent_writes(projection *p, line_walk *w, const item_write *all, uint32_t n);
 /* A request to a model was answered: the message ends when its entry does. */
 void message_answered(projection *p, open_item *it, unsigned state);
 void agent_entry_ends(projection *p);

@@ -38,7 +38,7 @@ static void write_json(buf *b, const char *name, const pawl_value *v, unsigned o
     buf_char(b, ']');
 }
 
-static pawl_code writes_json(line_walk *w, const item *it, const write *all, uint32_t n, pawl_err *err)
+static pawl_code writes_json(line_walk *w, const item *it, const item_write *all, uint32_t n, pawl_err *err)
 {
     buf_char(&w->json, '[');
     for (uint32_t i = 0; i < n; i++) {

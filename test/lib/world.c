@@ -21,7 +21,7 @@ static void trace_value(buf *b, const pawl_value *v)
         canon(b, v);
 }
 
-static void trace_writes(buf *b, const write *w, uint32_t n)
+static void trace_writes(buf *b, const item_write *w, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         buf_fmt(b, " %s%s", w[i].channel, w[i].op == OP_EXTEND ? "+=" : w[i].op == OP_OVERWRITE ? ":=" : "=");

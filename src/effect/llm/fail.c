@@ -186,7 +186,7 @@ pawl_code llm_error_fail(const llm_error *e, const char *key, pawl_err *err)
     buf_char(&b, '\0');
     if (!b.failed) {
         (void)text_star(b.data, b.size - 1, key);
-        text_plain(b.data, b.size - 1);
+        text_ascii(b.data, b.size - 1);
     }
     fail(err, rc, "%s%.220s", v == LATER ? "Rate limited:" : v == LONG ? "Context exceeded:" : "API error:", b.failed ? " no memory for its words" : b.data);
     buf_free(&b);

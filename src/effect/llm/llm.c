@@ -220,7 +220,7 @@ static void detail(llm_call *c, const buf *body)
 
     if (text == NULL)
         return;
-    text_plain(text, body->size);
+    text_ascii(text, body->size);
     (void)text_star(text, strlen(text), c->key);
     if (strlen(text) > TELL_BYTES_MAX)
         text[cut_end(text, TELL_BYTES_MAX)] = '\0';

@@ -119,7 +119,7 @@ static pawl_code without(tool_call *c, sandbox_is is, const char *why)
     else
         buf_fmt(&note, "it ran without a sandbox: none can be made here: %.300s", why);
     if (!note.failed && note.size < sizeof c->note) {
-        text_plain(note.data, note.size);
+        text_ascii(note.data, note.size);
         memcpy(c->note, note.data, note.size);
         c->note[note.size] = '\0';
     }
@@ -265,7 +265,7 @@ static void progress_heard(void *ctx, const char *data, size_t size)
     memcpy(p->torn, p->text.data + whole, p->ntorn);
     if (whole == 0)
         return;
-    text_plain(p->text.data, whole);
+    text_ascii(p->text.data, whole);
     p->told += whole;
     (void)pawl_job_say(p->job, &(pawl_delta){ .kind = PAWL_DELTA_TOOL_OUTPUT, .bytes = p->text.data, .size = whole, .id = call });
 }

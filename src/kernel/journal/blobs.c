@@ -383,7 +383,7 @@ static bool like_add(blob_set *k, arena *mem, const pawl_value *beside)
     return true;
 }
 
-static bool like_writes(blob_set *k, arena *mem, const write *w, uint32_t n)
+static bool like_writes(blob_set *k, arena *mem, const item_write *w, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (!like_add(k, mem, w[i].refs.list))

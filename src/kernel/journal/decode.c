@@ -166,9 +166,9 @@ static void refs_last(reader *r, item *it)
         it->refs.list = refs_here(r);
 }
 
-static void write_here(reader *r, write *w)
+static void write_here(reader *r, item_write *w)
 {
-    *w = (write){ .channel = "" };
+    *w = (item_write){ .channel = "" };
     if (!enter(r, '['))
         return;
     w->channel = next_text(r);
@@ -185,10 +185,10 @@ static void write_here(reader *r, write *w)
     leave_array(r, "a write has four elements at most");
 }
 
-static const write *writes_here(reader *r, uint32_t *count)
+static const item_write *writes_here(reader *r, uint32_t *count)
 {
     size_t at = r->at, cap = 0, n = 0;
-    write *all = NULL;
+    item_write *all = NULL;
 
     if (!enter(r, '['))
         return NULL;
@@ -200,7 +200,7 @@ static const write *writes_here(reader *r, uint32_t *count)
     return all;
 }
 
-static const write *next_writes(reader *r, uint32_t *count)
+static const item_write *next_writes(reader *r, uint32_t *count)
 {
     return next(r) ? writes_here(r, count) : NULL;
 }

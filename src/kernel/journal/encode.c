@@ -59,7 +59,7 @@ static void list_code(coder *c)
     buf_char(c->b, ']');
 }
 
-static void writes_code(coder *c, const write *w, uint32_t n)
+static void writes_code(coder *c, const item_write *w, uint32_t n)
 {
     buf_char(c->b, '[');
     for (uint32_t i = 0; i < n; i++) {
