@@ -79,6 +79,9 @@ PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_steps(const char *name, uint32_t 
 PAWL_API pawl_code pawl_flow_goto(pawl_step *s, const char *step, const pawl_value *payload);
 /* Wait for input in `slot`; the step that resumes from this one goes on with `payload` and the answer. */
 PAWL_API pawl_code pawl_flow_await(pawl_step *s, const char *slot, const pawl_value *prompt, const pawl_value *payload);
+/* The same with all of a question (pawl/kernel/node.h; lent for the call, NULL: an empty one): the answer must match its schema or be one of its options.
+ * Another is refused where it is given, in one line, and the wait stays open (W3). Its kind is input (0) or a question; PAWL_INVALID: another kind. */
+PAWL_API pawl_code pawl_flow_await_with(pawl_step *s, const pawl_question *q, const pawl_value *payload);
 
 /* ---- linear --------------------------------------------------------------------------------------- */
 

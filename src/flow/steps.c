@@ -38,21 +38,32 @@ static const char *resumer(const pawl_step *s)
 
 pawl_code pawl_flow_await(pawl_step *s, const char *slot, const pawl_value *prompt, const pawl_value *payload)
 {
-    const pawl_question q = { .kind = PAWL_WAIT_INPUT, .prompt = prompt };
+    return pawl_flow_await_with(s, &(pawl_question){ .slot = slot, .prompt = prompt }, payload);
+}
+
+pawl_code pawl_flow_await_with(pawl_step *s, const pawl_question *question, const pawl_value *payload)
+{
+    pawl_question q = question != NULL ? *question : (pawl_question){ .prompt = NULL };
     const char *to, *spec;
     size_t size = 0;
 
     if (s == NULL || s->v == NULL)
         return PAWL_INVALID;
+    if (q.kind == 0)
+        q.kind = PAWL_WAIT_INPUT;
+    if (q.kind != PAWL_WAIT_INPUT && q.kind != PAWL_WAIT_QUESTION)
+        return visit_wrong(s, PAWL_INVALID, "await is for input or a question");
     if (s->v->task == NULL)
         return visit_wrong(s, PAWL_INVALID, "await is for steps; a reducer has pawl_flow_ask");
     if ((to = resumer(s)) == NULL)
         return visit_wrong(s, PAWL_INVALID, "it awaits input, and no step resumes from it");
     if (payload != NULL)
         pawl_set(s, "payload", payload);
-    spec = spec_ask(s, &q, slot != NULL ? slot : s->v->node, s->v->now, NULL, "input", NULL, true, &size);
+    spec = spec_ask(s, &q, q.slot != NULL ? q.slot : s->v->node, s->v->now, NULL, "input", NULL, true, &size);
     s->v->hold = spec == NULL ? NULL : value_read(&s->mem, spec, size, "a wait", &s->v->err);
-    return s->v->hold == NULL ? PAWL_NOMEM : pawl_goto(s, to);
+    if (s->v->hold == NULL)
+        return s->v->err.code < 0 ? s->v->err.code : PAWL_NOMEM;
+    return pawl_goto(s, to);
 }
 
 static const char *resumed_by(const pawl_flow_step *steps, size_t n, const char *name)

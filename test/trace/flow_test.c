@@ -109,6 +109,50 @@ PAWL_TEST(test_F2_an_await_survives_restarts_and_is_routed)
     world_end(&w);
 }
 
+static pawl_code asks_years(pawl_step *s, const pawl_value *payload, const pawl_value *input, void *arg)
+{
+    (void)payload, (void)input, (void)arg;
+    return pawl_flow_await_with(s, &(pawl_question){ .slot = "years", .prompt = pawl_pack(s, "s", "How many years?"),
+                                                     .schema = pawl_json(s, "{\"maximum\":80,\"minimum\":0,\"type\":\"integer\"}") }, NULL);
+}
+
+static pawl_code has_years(pawl_step *s, const pawl_value *payload, const pawl_value *years, void *arg)
+{
+    (void)payload, (void)arg;
+    return pawl_flow_goto(s, PAWL_END, years);
+}
+
+static pawl_code asks_signal(pawl_step *s, const pawl_value *payload, const pawl_value *input, void *arg)
+{
+    (void)payload, (void)input, (void)arg;
+    return pawl_flow_await_with(s, &(pawl_question){ .kind = PAWL_WAIT_SIGNAL }, NULL);
+}
+
+static pawl_machine *years_of(pawl_flow_step_fn *fn, pawl_err *err)
+{
+    const pawl_flow_step steps[] = { { .name = "ask", .fn = fn, .start = true }, { .name = "have", .fn = has_years, .resumes_from = "ask" } };
+
+    return pawl_flow_steps("years", 1, steps, 2, NULL, 0, NULL, NULL, err);
+}
+
+PAWL_TEST(test_W3_F2_what_an_await_with_a_schema_gets_is_checked)
+{
+    static const char *const wrong[] = { "\"many\"", "81", "-1", "1.5", "null" };
+    pawl_err err = {0};
+    world w;
+
+    world_begin(&w, years_of(asks_years, &err), NULL);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK_INT(world_answer(&w, "years", wrong[i]), PAWL_INVALID);
+        CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_INPUT, .value = wrong[i] }), PAWL_INVALID);
+        CHECK_STR(world_status(&w), "input-required");
+        world_crash(&w);
+    }
+    CHECK_INT(world_answer(&w, "years", "12"), PAWL_HALTED);
+    CHECK_STR(world_get(&w, "payload"), "12");
+    world_end(&w);
+}
+
 /* ---- F1: a reducer -------------------------------------------------------------------------------------------------- */
 
 #define LONG "a text of more than forty-eight bytes, which is stored where it came in"
@@ -495,6 +539,7 @@ PAWL_TEST(test_F1_a_word_of_another_form_is_an_error_that_names_the_right_one)
         fails_with(pawl_flow_reducer("words", 1, NULL, 0, word_event, &in_reducer_words[i], NULL, &err), in_reducer_words[i].reason);
     for (size_t i = 0; i < sizeof in_line_words / sizeof *in_line_words; i++)
         fails_with(pawl_flow_linear("words", 1, NULL, 0, word_line, &in_line_words[i], 0, NULL, &err), in_line_words[i].reason);
+    fails_with(years_of(asks_signal, &err), WRONG("node \\\"ask\\\": await is for input or a question"));
 }
 
 /* ---- F1: linear ---------------------------------------------------------------------------------------------------------- */
