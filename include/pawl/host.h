@@ -37,6 +37,10 @@ PAWL_API size_t pawl_host_tools(const pawl_tools *tools, pawl_agent_tool *out, s
  * outlive the engine), "hook" and "links" for its rules, and "tell" for messages to its children. Call it before pawl_host_new. A handler that is bound
  * later replaces one of these. PAWL_INVALID, PAWL_NOMEM. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_host_bind(pawl_engine *e, const pawl_tools *tools, pawl_err *err);
+/* Makes an engine for an agent with all that it needs: the machine of `agent` with the tools of the set (in place of agent->tools), their handlers as by
+ * pawl_host_bind, and for "llm" pawl_effect_llm with the settings of the environment, until another handler is bound. For pawl_host_new, or for pawl_run on
+ * this thread. `tools` may be NULL, and must outlive the engine; owns `store`, also on failure. NULL: PAWL_INVALID (the agent), PAWL_NOMEM. */
+PAWL_API pawl_engine *pawl_host_engine(const pawl_agent *agent, const pawl_tools *tools, pawl_store *store, pawl_err *err);
 /* Starts to drive the due runs of the engine's store. Takes ownership of `engine` and `look`, also on failure. With `engine` NULL it returns NULL and
  * leaves `err` as it was. `look`: a second handle on the same store, which handles use while the engine uses its own. NULL, as a store in memory
  * requires: handles use the engine's under its lock, and wait for its commits. Returns NULL: PAWL_NOMEM, PAWL_IO (no thread). */

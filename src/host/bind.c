@@ -5,6 +5,7 @@
 #include "effect/agent_effects.h"
 #include "engine/command/handler.h"
 #include "host/host.h"
+#include "pawl/llm.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +56,33 @@ pawl_code pawl_host_bind(pawl_engine *e, const pawl_tools *tools, pawl_err *err)
             rc = pawl_engine_effect(e, name, t->fn, t->arg, t->effect, err);
     }
     return rc;
+}
+
+pawl_engine *pawl_host_engine(const pawl_agent *agent, const pawl_tools *tools, pawl_store *store, pawl_err *err)
+{
+    const size_t n = tools != NULL ? pawl_tools_count(tools) : 0;
+    const pawl_alloc alloc = mem_or_default(NULL);
+    pawl_agent_tool *known = n > 0 ? mem_new(&alloc, n * sizeof *known) : NULL;
+    pawl_agent with = agent != NULL ? *agent : (pawl_agent){ .name = NULL };
+    pawl_machine *m = NULL;
+    pawl_engine *e;
+
+    with.tools = known;
+    with.ntools = known != NULL ? pawl_host_tools(tools, known, n) : 0;
+    if (agent == NULL)
+        fail(err, PAWL_INVALID, "there is no agent to make an engine for");
+    else if (n > 0 && known == NULL)
+        fail(err, PAWL_NOMEM, "%s: no memory for its tools", agent->name != NULL ? agent->name : "the agent");
+    else
+        m = pawl_agent_machine(&with, NULL, err);
+    e = pawl_engine_new(m, store, err);
+    mem_free(&alloc, known, n * sizeof *known);
+    if (e != NULL && (pawl_engine_effect(e, "llm", pawl_effect_llm, NULL, PAWL_CLASS_AT_LEAST_ONCE, err) != PAWL_OK ||
+                      pawl_host_bind(e, tools, err) != PAWL_OK)) {
+        pawl_engine_free(e);
+        e = NULL;
+    }
+    return e;
 }
 
 bool missing_handlers(pawl_handle *a, buf *out)

@@ -67,6 +67,37 @@ PAWL_TEST(test_A5_one_call_binds_what_runs_need)
     pawl_tools_free(t);
 }
 
+PAWL_TEST(test_A5_an_engine_for_an_agent_and_its_tools_is_one_call)
+{
+    unsigned calls = 0;
+    pawl_tools *t = tools_with(&calls);
+    pawl_err err = {0};
+    pawl_handle *a;
+    stage g;
+
+    stage_begin(&g);
+    g.e = pawl_host_engine(&(pawl_agent){ .name = "bound", .model = "m" }, t, pawl_store_memory(&err), &err);
+    if (g.e == NULL)
+        CHECK_FAIL("%s", err.text);
+    said(pawl_engine_effect(g.e, "llm", speaks, &g, PAWL_CLASS_AT_LEAST_ONCE, &err), &err);
+    if ((g.h = pawl_host_new(g.e, NULL, &err)) == NULL)
+        CHECK_FAIL("%s", err.text);
+    a = asked_to_edit(&g);
+    CHECK_STR(rests(a), "idle");
+    CHECK_INT(calls, 1);
+    pawl_handle_free(a);
+    host_end(&g);
+
+    CHECK(pawl_host_engine(NULL, t, pawl_store_memory(NULL), &err) == NULL);        /* nothing leaks, and it says why */
+    CHECK_INT(err.code, PAWL_INVALID);
+    err = (pawl_err){ PAWL_OK, "" };
+    CHECK(pawl_host_engine(&(pawl_agent){ .name = "no name", .model = "m" }, NULL, pawl_store_memory(NULL), &err) == NULL);
+    CHECK_INT(err.code, PAWL_INVALID);
+    err = (pawl_err){ PAWL_OK, "" };
+    CHECK(pawl_host_engine(&(pawl_agent){ .name = "bound", .model = "m" }, t, NULL, &err) == NULL);
+    pawl_tools_free(t);
+}
+
 PAWL_TEST(test_A5_who_waits_is_told_which_handler_is_missing)
 {
     unsigned calls = 0;
