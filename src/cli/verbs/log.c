@@ -4,12 +4,13 @@
  * thing, a log what was written. The status after an entry is the one in its envelope. Texts of commands, failures and prompts come from ui/format.c, as
  * in the live view. Called by main.c on the main thread; owns the struct log and its reader. */
 #include "cli/ui/format.h"
+#include "engine/run/owner.h"
 
 #include <signal.h>
 #include <time.h>
 
 /* VALUE_COLUMNS: a line shows so much of a value; --json has all of it */
-enum { LOOK_MS = 50, HEAD_COLUMNS = 28, VALUE_COLUMNS = 200, FLUSH_BYTES = 1 << 16, PIPE_COLUMNS = 4000 };
+enum { LOOK_MS = 50, HEAD_COLUMNS = 28, MS_COLUMNS = 4, VALUE_COLUMNS = 200, FLUSH_BYTES = 1 << 16, PIPE_COLUMNS = 4000 };
 enum { PEOPLE_KINDS = PAWL_STREAM_UPDATES | PAWL_STREAM_MESSAGES | PAWL_STREAM_TASKS | PAWL_STREAM_CUSTOM | PAWL_STREAM_DEBUG };
 
 typedef struct log {
@@ -18,6 +19,7 @@ typedef struct log {
     const char *path;           /* of the current event */
     arena mem;                  /* of one event */
     size_t columns;
+    bool times;                 /* each line has the time of its event, in milliseconds */
     uint64_t seq;               /* of the previous line, whose number is not repeated; 0: none */
     char status[24], said[24];  /* of the current entry, printed after it; the one that was printed last */
     char day[11];
@@ -40,7 +42,12 @@ static void time_text(log *l, int64_t time_ms, char out[32])
         buf_fmt(&l->out, "        %.10s\n", out);
     snprintf(l->day, sizeof l->day, "%.10s", out);
     memmove(out, out + 11, 9);
+    if (l->times)
+        snprintf(out + 8, 32 - 8, ".%03d", (int)(time_ms % 1000));
 }
+
+/* The columns before the event and its node. */
+static size_t head_columns(const log *l) { return HEAD_COLUMNS + (l->times ? MS_COLUMNS : 0); }
 
 /* "    12  14:03:07  receipt   measure:3  -> status 0" */
 static void say(log *l, uint64_t seq, int64_t time_ms, const char *kind, const char *path)
@@ -51,16 +58,16 @@ static void say(log *l, uint64_t seq, int64_t time_ms, const char *kind, const c
 
     if (seq != l->seq)
         snprintf(number, sizeof number, "%llu", (unsigned long long)seq);
-    if (seq != l->seq && time_ms > 0)
+    if ((seq != l->seq || l->times) && time_ms > 0)
         time_text(l, time_ms, time);
     l->seq = seq;
     buf_init(&rest, NULL);
     words_task(&rest, path, true);
     buf_text(&rest, *path != '\0' && l->what.size > 0 ? "  " : "");
     buf_put(&rest, l->what.data, l->what.size);
-    buf_fmt(&l->out, "%s%6s  %8s%s  ", dim, number, time, plain);
+    buf_fmt(&l->out, "%s%6s  %*s%s  ", dim, number, l->times ? 8 + MS_COLUMNS : 8, time, plain);
     buf_fmt(&l->out, rest.size > 0 ? "%-8s  " : "%s", kind);
-    words_fit(&l->out, rest.data, rest.size, l->columns - HEAD_COLUMNS);
+    words_fit(&l->out, rest.data, rest.size, l->columns - head_columns(l));
     buf_char(&l->out, '\n');
     l->out.failed = l->out.failed || rest.failed || l->what.failed;
     buf_free(&rest);
@@ -71,8 +78,8 @@ static void say_more(log *l, const char *text)
 {
     for (const char *nl; *text != '\0'; text = *nl == '\0' ? nl : nl + 1) {
         nl = text + strcspn(text, "\n");
-        buf_fmt(&l->out, "%*s", HEAD_COLUMNS + 2, "");
-        words_fit(&l->out, text, (size_t)(nl - text), l->columns - HEAD_COLUMNS - 2);
+        buf_fmt(&l->out, "%*s", (int)head_columns(l) + 2, "");
+        words_fit(&l->out, text, (size_t)(nl - text), l->columns - head_columns(l) - 2);
         buf_char(&l->out, '\n');
     }
 }
@@ -350,6 +357,34 @@ static void json_event(log *l, const pawl_stream_event *ev)
     buf_fmt(&l->out, ",\"time\":%lld}\n", (long long)ev->time_ms);
 }
 
+/* ---- whoever drives it, or did ---------------------------------------------------------------------------------- */
+
+/* What no event of the journal says, as the last line: who holds the lease of the run, or that its holder ended without releasing it. */
+static void say_holder(log *l, pawl_store *s, const char *run)
+{
+    pawl_head head = { .run = NULL };
+    const char *name;
+    char until[32];
+
+    if (s->verbs->head(s, run, &head, NULL) != PAWL_OK || head.over || head.owner == NULL || head.lease_ms == 0)
+        return;
+    name = owner_dead(head.owner) || head.lease_ms <= s->verbs->now(s) ? "crashed" : "held";
+    if (l->c->json) {
+        buf_fmt(&l->out, "{\"json\":{\"fence\":%llu,\"lease_ms\":%lld,\"owner\":", (unsigned long long)head.fence, (long long)head.lease_ms);
+        canon_string(&l->out, head.owner, strlen(head.owner));
+        buf_fmt(&l->out, "},\"kind\":\"lease\",\"name\":\"%s\"}\n", name);
+        return;
+    }
+    cli_time(until, head.lease_ms);
+    buf_reset(&l->what);
+    if (strcmp(name, "held") == 0)
+        buf_fmt(&l->what, "by %s, until %s", head.owner, until);
+    else
+        buf_fmt(&l->what, "%s ended without releasing it; go on: pawl resume %s", head.owner, run);
+    l->seq = 0;
+    say(l, 0, 0, name, "");
+}
+
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* False: the reader of stdout has gone. */
@@ -421,10 +456,10 @@ static int exit_of(log *l, pawl_store *s, const char *run)
 static int log_run(cli_call *c, pawl_store *s, const char *run, const char *from)
 {
     const pawl_stream_options options = { .from = from, .kinds = c->json ? 0 : PEOPLE_KINDS };
-    bool follow = cli_given(c, "follow") != NULL;
+    const bool follow = cli_given(c, "follow") != NULL;
     pawl_err err = { PAWL_OK, "" };
     pawl_stream *r = pawl_stream_open(NULL, s, run, &options, &err);
-    log l = { .c = c, .columns = c->out_tty ? (size_t)cli_columns(1) : PIPE_COLUMNS };
+    log l = { .c = c, .columns = c->out_tty ? (size_t)cli_columns(1) : PIPE_COLUMNS, .times = cli_given(c, "times") != NULL };
     pawl_code rc = err.code;
     int code;
 
@@ -440,6 +475,10 @@ static int log_run(cli_call *c, pawl_store *s, const char *run, const char *from
     if (follow)
         stop_on_signals();
     rc = read_on(&l, r, follow, &err);
+    if (rc >= 0 && !follow && !stopped) {
+        say_holder(&l, s, run);
+        rc = l.out.failed ? fail(&err, PAWL_NOMEM, "log: no memory for what happened") : out_flush(&l) ? rc : fail(&err, PAWL_IO, "stdout cannot be written");
+    }
     pawl_stream_close(r);
     if (stopped)
         code = stopped == SIGTERM ? EXIT_STOPPED + SIGTERM - SIGINT : EXIT_STOPPED;
@@ -480,6 +519,7 @@ static int log_verb(cli_call *c)
 static const cli_option options[] = {
     { "from", "SEQ", "start with this entry" },
     { "follow", NULL, "continue until the run is over, or Ctrl-C" },
+    { "times", NULL, "the time of each event, to the millisecond" },
     { "json", NULL, "one JSON object a line" },
     { NULL, NULL, NULL },
 };
@@ -490,8 +530,9 @@ const cli_verb verb_log = {
     .what = "show what happened in a run",
     .about = "Prints one line for each event: the number of its entry, the time, the event and\n"
              "the node. With --follow it continues as long as the run works, whichever process\n"
-             "drives it, and exits with the run's exit code; Ctrl-C ends the log, not the run.",
-    .example = "pawl log @\npawl log survey-7k2m --from 12 --follow\npawl log @ --json | jq .name",
+             "drives it, and exits with the run's exit code; Ctrl-C ends the log, not the run.\n"
+             "Without it the last line says who holds the run now, or that it crashed.",
+    .example = "pawl log @\npawl log @ --times\npawl log survey-7k2m --from 12 --follow\npawl log @ --json | jq .name",
     .options = options,
     .least = 1,
     .most = 1,
