@@ -32,8 +32,8 @@ target_include_directories(pawl_program PRIVATE include src)
 # not linked to libjq: the child process that evaluates expressions opens it
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/effect/jq/jq_child.c ${PROJECT_SOURCE_DIR}/src/effect/jq/jq_big.c APPEND PROPERTY INCLUDE_DIRECTORIES ${PAWL_JQ_INCLUDE})
 set(PAWL_SERVES ${PAWL_UV} ${PAWL_LLHTTP} Threads::Threads ${CMAKE_DL_LIBS})
-file(GLOB serving CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/net/http/*.c)
-set_property(SOURCE ${serving} APPEND PROPERTY INCLUDE_DIRECTORIES ${PAWL_UV_INCLUDE} ${PAWL_LLHTTP_INCLUDE})
+file(GLOB PAWL_HTTP_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/net/http/*.c)
+set_property(SOURCE ${PAWL_HTTP_SOURCES} APPEND PROPERTY INCLUDE_DIRECTORIES ${PAWL_UV_INCLUDE} ${PAWL_LLHTTP_INCLUDE})
 target_link_libraries(pawl_program PUBLIC ${PAWL_SERVES} PkgConfig::PAWL_YAML pawl_deps::yyjson pawl_deps::nettle pawl_deps::sqlite3 Threads::Threads
     ${CMAKE_DL_LIBS} m)
 pawl_flags(pawl_program)

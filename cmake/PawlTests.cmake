@@ -117,10 +117,22 @@ foreach(pattern unit/*.c trace/*.c fault/*.c agent/*_test.c effect/*_test.c host
     endforeach()
 endforeach()
 
-# Of the program: test/file/NAME_test.c and test/cli/NAME_test.c on its sources, and test/e2e/NAME_test, which is run with the program
+# Of the program: test/net/NAME_test.c, test/file/NAME_test.c and test/cli/NAME_test.c on its sources, and test/e2e/NAME_test, which is run with the program
 # in $PAWL and the top of the tree in $PAWL_SOURCE_DIR, and ends with a tally as every test does.
 if(PAWL_PROGRAM)
-    foreach(folder file cli net)
+    # The server alone: its tests have threads, and the thread sanitizer needs no more of the program than this.
+    add_library(pawl_http STATIC EXCLUDE_FROM_ALL ${PAWL_HTTP_SOURCES})
+    target_include_directories(pawl_http PRIVATE include src)
+    target_link_libraries(pawl_http PUBLIC ${PAWL_SERVES} pawl_static)
+    pawl_flags(pawl_http)
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/net/*_test.c)
+    foreach(file IN LISTS files)
+        pawl_test(net ${file} pawl_http)
+        get_filename_component(name ${file} NAME_WE)
+        add_dependencies(threaded_tests net-${name})
+    endforeach()
+
+    foreach(folder file cli)
         file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/${folder}/*_test.c)
         foreach(file IN LISTS files)
             pawl_test(${folder} ${file} pawl_program)

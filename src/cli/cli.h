@@ -81,6 +81,7 @@ struct cli_call {
     const char *store_url;      /* of --store, or NULL */
     bool bare;                  /* it was called without a verb, as SDKs for agents do */
     char *said;                 /* the last error of the call, CLI_SAID_BYTES; "": none */
+    FILE *out, *err;            /* of a call for a server; NULL: stdout and stderr */
     bool json;                  /* --json was given (by a verb that has it) */
     bool out_tty, err_tty;
     bool colour;                /* stdout may have colours; for stderr: err_colour. NO_COLOR and TERM=dumb are honoured */
@@ -94,6 +95,11 @@ struct cli_call {
 
 /* options.c: finds the verb in `program`, parses, calls it. `argv` as main has it. Returns the exit code. */
 int cli_main(const cli_program *program, int argc, char **argv);
+/* The same for a server: without terminal, stdin and options of the environment; results go to `out`. `said` gets the last error, "" if there is none.
+ * One call at a time in a process. */
+int cli_captured(const cli_program *program, int argc, char **argv, FILE *out, char said[CLI_SAID_BYTES]);
+static inline FILE *cli_out(const cli_call *c) { return c->out != NULL ? c->out : stdout; }
+static inline FILE *cli_err(const cli_call *c) { return c->err != NULL ? c->err : stderr; }
 const char *cli_given(const cli_call *c, const char *option);  /* NULL: not given; of several values the last */
 void cli_give(cli_call *c, const char *option, const char *value);      /* as if it had been given */
 /* The `index`-th value of an option that may be given several times; NULL after the last. */

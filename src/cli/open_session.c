@@ -14,7 +14,7 @@
 
 void session_say_faults(const cli_call *c, const faults *f, bool all, FILE *to)
 {
-    const bool colour = to == stdout ? c->colour : c->err_colour;
+    const bool colour = to == cli_out(c) ? c->colour : c->err_colour;
     const char *red = colour ? "\033[31m" : "", *yellow = colour ? "\033[33m" : "", *plain = colour ? "\033[0m" : "";
     size_t shown = 0;
 
@@ -53,7 +53,7 @@ static int load(session *s, const char *path)
     pawl_err err = {0};
     pawl_code rc = session_load(s, path, &err);
 
-    session_say_faults(s->c, &s->faults, false, stderr);
+    session_say_faults(s->c, &s->faults, false, cli_err(s->c));
     if (rc == PAWL_OK)
         return EXIT_DONE;
     if (s->faults.count == 0)

@@ -13,8 +13,8 @@ enum { PARSED = -1, HELP_WANTED = -2 };
 
 /* ---- what goes wrong ------------------------------------------------------------------------------ */
 
-/* Prints one line on stderr, whatever the text contains. */
-static void say_line(const char *who, const char *verb, const char *text, const char *more)
+/* Prints one line, whatever the text contains. */
+static void say_line(FILE *to, const char *who, const char *verb, const char *text, const char *more)
 {
     buf line;
 
@@ -24,9 +24,9 @@ static void say_line(const char *who, const char *verb, const char *text, const 
     buf_text(&line, more);
     buf_char(&line, '\n');
     if (line.failed)
-        fputs("pawl: no memory\n", stderr);
+        fputs("pawl: no memory\n", to);
     else
-        fwrite(line.data, 1, line.size, stderr);
+        fwrite(line.data, 1, line.size, to);
     buf_free(&line);
 }
 
@@ -64,7 +64,7 @@ int cli_usage(const cli_call *c, const char *fmt, ...)
     buf_word(&usage, "; usage: ");
     help_usage(c->verb, &usage);
     buf_char(&usage, '\0');
-    say_line("pawl", c->verb->name, text == NULL ? "no memory" : text, usage.failed ? "" : usage.data);
+    say_line(cli_err(c), "pawl", c->verb->name, text == NULL ? "no memory" : text, usage.failed ? "" : usage.data);
     buf_free(&usage);
     free(text);
     return EXIT_USAGE;
@@ -84,7 +84,7 @@ void cli_note(const cli_call *c, const char *fmt, ...)
     if (text != NULL)
         cli_clean(&line, text, strlen(text));
     if (text != NULL && !line.failed)
-        fprintf(stderr, "%.*s\n", (int)line.size, line.size > 0 ? line.data : "");
+        fprintf(cli_err(c), "%.*s\n", (int)line.size, line.size > 0 ? line.data : "");
     buf_free(&line);
     free(text);
 }
@@ -92,7 +92,7 @@ void cli_note(const cli_call *c, const char *fmt, ...)
 int cli_fail(const cli_call *c, pawl_code rc, const pawl_err *err)
 {
     keep_said(c, err->text[0] != '\0' ? err->text : pawl_code_name(rc));
-    say_line("pawl", NULL, err->text[0] != '\0' ? err->text : pawl_code_name(rc), "");
+    say_line(cli_err(c), "pawl", NULL, err->text[0] != '\0' ? err->text : pawl_code_name(rc), "");
     return cli_exit_of_error(rc);
 }
 
@@ -127,7 +127,7 @@ bool cli_put(const cli_call *c, const buf *text)
         cli_note(c, "pawl: no memory");
         return false;
     }
-    fwrite(text->size > 0 ? text->data : "", 1, text->size, stdout);
+    fwrite(text->size > 0 ? text->data : "", 1, text->size, cli_out(c));
     return true;
 }
 
@@ -376,7 +376,7 @@ static int not_there(const cli_call *c, int n, char **words)
     for (int i = 0; i < n; i++)
         if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0)
             return print_help(c);
-    say_line("pawl", c->verb->name, c->verb->later, "");
+    say_line(cli_err(c), "pawl", c->verb->name, c->verb->later, "");
     return EXIT_USAGE;
 }
 
@@ -403,16 +403,15 @@ static void app_options(cli_call *c)
     c->app.record_mode = cli_given(c, "record-mode");
 }
 
-static int call(const cli_program *p, const cli_verb *v, int n, char **words, bool bare)
+/* `c` has what the caller decides. */
+static int perform(cli_call *of, int n, char **words)
 {
-    char said[CLI_SAID_BYTES] = "";
-    cli_call c = { .program = p, .verb = v, .bare = bare, .said = said, .app = { .note = note }, .out_tty = isatty(STDOUT_FILENO) == 1,
-                   .err_tty = isatty(STDERR_FILENO) == 1 };
+    cli_call c = *of;
+    const cli_verb *v = c.verb;
+    const bool bare = c.bare;
     int code = EXIT_FAILED;
 
-    c.app.ctx = &c;
-    c.colour = colour_wanted(c.out_tty);
-    c.err_colour = colour_wanted(c.err_tty);
+    c.app = (app_caller){ .note = note, .ctx = &c };
     arena_init(&c.mem, NULL, 4096);
     if (!words_room(&c, (size_t)n))
         cli_note(&c, "pawl: no memory");
@@ -429,6 +428,33 @@ static int call(const cli_program *p, const cli_verb *v, int n, char **words, bo
         v->refused(&c, n, words);
     }
     arena_free(&c.mem);
+    return code;
+}
+
+static int call(const cli_program *p, const cli_verb *v, int n, char **words, bool bare)
+{
+    char said[CLI_SAID_BYTES] = "";
+    cli_call c = { .program = p, .verb = v, .bare = bare, .said = said, .out_tty = isatty(STDOUT_FILENO) == 1,
+                   .err_tty = isatty(STDERR_FILENO) == 1 };
+
+    c.colour = colour_wanted(c.out_tty);
+    c.err_colour = colour_wanted(c.err_tty);
+    return perform(&c, n, words);
+}
+
+int cli_captured(const cli_program *program, int argc, char **argv, FILE *out, char said[CLI_SAID_BYTES])
+{
+    FILE *none = fopen("/dev/null", "w");
+    cli_call c = { .program = program, .verb = argc > 0 ? cli_verb_named(program, argv[0]) : NULL, .said = said, .out = out, .err = none };
+    int code = EXIT_FAILED;
+
+    said[0] = '\0';
+    if (none == NULL || c.verb == NULL)
+        snprintf(said, CLI_SAID_BYTES, none == NULL ? "/dev/null cannot be opened" : "no such verb");
+    else
+        code = perform(&c, argc - 1, argv + 1);
+    if (none != NULL)
+        fclose(none);
     return code;
 }
 

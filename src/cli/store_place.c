@@ -120,7 +120,7 @@ pawl_code store_place_needed(const store_place *p, pawl_err *err)
 
 /* ---- made ------------------------------------------------------------------------------------------------- */
 
-static pawl_code folders_make(const char *folder, pawl_err *err)
+pawl_code private_folder_make(const char *folder, pawl_err *err)
 {
     char path[STORE_URL_BYTES];
 
@@ -169,7 +169,7 @@ pawl_code store_place_make(const store_place *p, pawl_err *err)
     pawl_code rc = store_place_needed(p, err);
     int folder;
 
-    if (rc != PAWL_OK || (rc = folders_make(p->folder, err)) != PAWL_OK)
+    if (rc != PAWL_OK || (rc = private_folder_make(p->folder, err)) != PAWL_OK)
         return rc;
     if ((folder = open(p->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
         return fail(err, PAWL_IO, "%.160s cannot be opened: %s", p->folder, strerror(errno));

@@ -20,6 +20,9 @@ pawl_code store_place_needed(const store_place *p, pawl_err *err);
 /* Creates its folder, which only this user can enter, with a file that names the project. PAWL_IO, PAWL_CONFLICT. */
 pawl_code store_place_make(const store_place *p, pawl_err *err);
 
+/* Makes a folder for this user alone, with those above it. */
+pawl_code private_folder_make(const char *folder, pawl_err *err);
+
 /* One store in the folder of stores: `project` may be gone. False: stop. Called in the order of names. */
 typedef bool store_place_fn(void *ctx, const char *project, const char *path);
 pawl_code store_places(arena *mem, store_place_fn *fn, void *ctx, pawl_err *err);

@@ -1,21 +1,15 @@
-/* verbs.c - the rows of all verbs, in the order of the help, and those that are not in this version.
+/* verbs.c - the rows of all verbs, in the order of the help.
  *
  * Read by main.c, the help and the completions; constant. */
 #include "cli/verbs.h"
 
-static const cli_verb verb_serve = {
-    .name = "serve", .form = "FILE...", .what = "serve machines over HTTP", .most = UINT8_MAX, .store = true,
-    .example = "pawl worker survey.yaml         # drives the runs that are due, without HTTP",
-    .later = "serving over HTTP is not in this version; `pawl worker FILE...` drives runs that other processes start, and the library can be embedded",
-};
 static const cli_verb *const verbs[] = {
     &verb_init, &verb_run, &verb_chat, &verb_resume, &verb_retry, &verb_interrupt, &verb_cancel,
     &verb_answer, &verb_approve, &verb_deny, &verb_send, &verb_mode, &verb_inbox, &verb_notify, &verb_policy, &verb_budget, &verb_key,
     &verb_ls, &verb_watch, &verb_show, &verb_log, &verb_replay, &verb_verify, &verb_fork, &verb_diff,
-    &verb_draw, &verb_check, &verb_sim, &verb_worker, &verb_tick,
+    &verb_draw, &verb_check, &verb_sim, &verb_worker, &verb_tick, &verb_serve,
     &verb_export, &verb_import, &verb_backup, &verb_store, &verb_rm, &verb_prune,
     &verb_schema, &verb_doctor, &verb_completions, &verb_version, &verb_help,
-    &verb_serve,
     NULL,
 };
 
@@ -26,7 +20,6 @@ static const cli_section sections[] = {
     { "Agent files and workers", &verb_draw },
     { "Stores", &verb_export },
     { "Pawl", &verb_schema },
-    { "Not there yet", &verb_serve },
     { NULL, NULL },
 };
 

@@ -72,8 +72,8 @@ static int check_file(cli_call *c, const char *given, const pawl_value **files)
     if (files != NULL)
         *files = value_push(&c->mem, *files, file_json(&c->mem, given, s, good));
     else
-        session_say_faults(c, &s->faults, true, stdout);
-    (void)fflush(stdout);       /* the lines on stderr are about these: its errors are reported at the end of the program */
+        session_say_faults(c, &s->faults, true, cli_out(c));
+    (void)fflush(cli_out(c));       /* the lines on stderr are about these: its errors are reported at the end of the program */
     if (files == NULL && good)
         say_good(c, given, s);
     else if (files == NULL)

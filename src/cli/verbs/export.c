@@ -28,14 +28,14 @@ static FILE *file_new(const char *path, pawl_err *err)
     return NULL;
 }
 
-static pawl_code export_to(pawl_store *s, const char *run, bool record, const char *path, FILE *f, pawl_err *err)
+static pawl_code export_to(pawl_store *s, const char *run, bool record, const char *path, FILE *f, bool own, pawl_err *err)
 {
     pawl_code rc = record ? record_export(s, run, line_out, f, err) : pawl_history_export(s, run, line_out, f, err);
 
     errno = 0;
     if (rc == PAWL_OK && fflush(f) != 0)
         rc = fail(err, PAWL_IO, "%.160s cannot be written: %s", path, strerror(errno));
-    if (f != stdout) {
+    if (own) {
         if (fclose(f) != 0 && rc == PAWL_OK)
             rc = fail(err, PAWL_IO, "%.160s cannot be written: %s", path, strerror(errno));
         if (rc != PAWL_OK)
@@ -56,10 +56,10 @@ static int export_run(cli_call *c)
 
     if (s == NULL)
         return code;
-    f = path == NULL || strcmp(path, "-") == 0 ? stdout : file_new(path, &err);
-    rc = f == NULL ? err.code : export_to(s, run, cli_given(c, "record") != NULL, f == stdout ? "stdout" : path, f, &err);
+    f = path == NULL || strcmp(path, "-") == 0 ? cli_out(c) : file_new(path, &err);
+    rc = f == NULL ? err.code : export_to(s, run, cli_given(c, "record") != NULL, f == cli_out(c) ? "stdout" : path, f, f != cli_out(c), &err);
     pawl_store_free(s);
-    if (rc == PAWL_OK && f != stdout)
+    if (rc == PAWL_OK && f != cli_out(c))
         cli_note(c, cli_given(c, "record") != NULL ? "the answers of the models of %s are in %s" : "%s is in %s", run, path);
     return rc == PAWL_OK ? EXIT_DONE : cli_fail(c, rc, &err);
 }

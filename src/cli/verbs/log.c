@@ -390,10 +390,10 @@ static void say_holder(log *l, pawl_store *s, const char *run)
 /* False: the reader of stdout has gone. */
 static bool out_flush(log *l)
 {
-    bool good = l->out.size == 0 || fwrite(l->out.data, 1, l->out.size, stdout) == l->out.size;
+    bool good = l->out.size == 0 || fwrite(l->out.data, 1, l->out.size, cli_out(l->c)) == l->out.size;
 
     buf_reset(&l->out);
-    return fflush(stdout) == 0 && good;
+    return fflush(cli_out(l->c)) == 0 && good;
 }
 
 static void look_again(void)

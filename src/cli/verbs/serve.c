@@ -1,0 +1,198 @@
+/* serve.c - `pawl serve`: the runs of a store over HTTP (src/serve).
+ *
+ * Called by main.c on the main thread, which becomes the server's loop. Verbs are performed on a thread of the server, one at a time. */
+#include "serve/serve.h"
+#include "cli/store_place.h"
+#include "cli/verbs.h"
+#include "effect/reach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TOKEN_BYTES = 32, TOKEN_LEAST = 16, TOKEN_MOST = 512, WORDS_MOST = 80 };
+static const char default_listen[] = "127.0.0.1:7295";
+
+typedef struct served {
+    cli_call *c;
+    const char *store_name;
+    char token[TOKEN_MOST + 1];
+    char note[OWN_PATH_BYTES + 128];
+} served;
+
+/* ---- the token ----------------------------------------------------------------------------------------------------- */
+
+static pawl_code token_check(const char *token, const char *where, pawl_err *err)
+{
+    if (strlen(token) < TOKEN_LEAST)
+        return fail(err, PAWL_INVALID, "%s: a token has at least %d characters", where, TOKEN_LEAST);
+    for (const char *p = token; *p != '\0'; p++)
+        if (*p <= ' ' || *p >= 0x7f)
+            return fail(err, PAWL_INVALID, "%s: a token is one line of printable ASCII without blanks", where);
+    return PAWL_OK;
+}
+
+/* The first line of the file at `path`, which only its owner may read. */
+static pawl_code token_read(const char *path, char token[TOKEN_MOST + 1], pawl_err *err)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat at;
+    ssize_t n;
+
+    if (fd < 0)
+        return fail(err, PAWL_IO, "%.160s cannot be read: %s", path, strerror(errno));
+    n = fstat(fd, &at) == 0 && S_ISREG(at.st_mode) ? read(fd, token, TOKEN_MOST + 1) : -1;
+    close(fd);
+    if (n < 0 || n > TOKEN_MOST)
+        return fail(err, PAWL_INVALID, "%.160s: not a file with a token of at most %d characters", path, TOKEN_MOST);
+    if ((at.st_mode & 077) != 0)
+        return fail(err, PAWL_DENIED, "%.160s: others may read it; chmod 600 it, and make a new token", path);
+    token[n] = '\0';
+    token[strcspn(token, "\r\n")] = '\0';
+    return token_check(token, path, err);
+}
+
+/* A new token in a new file. PAWL_CONFLICT: another process has made it meanwhile. */
+static pawl_code token_make(const char *path, pawl_err *err)
+{
+    uint8_t bytes[TOKEN_BYTES];
+    char text[2 * TOKEN_BYTES + 2];
+    int fd;
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return fail(err, PAWL_IO, "no random bytes for a token: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    memcpy(text + 2 * sizeof bytes, "\n", 2);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fail(err, errno == EEXIST ? PAWL_CONFLICT : PAWL_IO, "%.160s cannot be made: %s", path, strerror(errno));
+    const bool good = write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1;
+
+    if (close(fd) != 0 || !good) {
+        unlink(path);
+        return fail(err, PAWL_IO, "%.160s cannot be written", path);
+    }
+    return PAWL_OK;
+}
+
+/* PAWL_TOKEN, or the file of --token-file, or the file beside the stores, which is made. */
+static pawl_code token_find(served *of, pawl_err *err)
+{
+    const char *env = getenv("PAWL_TOKEN"), *given = cli_given(of->c, "token-file");
+    char folder[OWN_PATH_BYTES], path[OWN_PATH_BYTES + 16];
+    struct stat at;
+    pawl_code rc;
+
+    if (given != NULL)
+        return token_read(given, of->token, err);
+    if (env != NULL && env[0] != '\0') {
+        if (strlen(env) > TOKEN_MOST)
+            return fail(err, PAWL_INVALID, "PAWL_TOKEN: a token has at most %d characters", TOKEN_MOST);
+        rc = token_check(env, "PAWL_TOKEN", err);
+        snprintf(of->token, sizeof of->token, "%.512s", env);
+        return rc;
+    }
+    if (!own_folder_path(OWN_STATE, folder))
+        return fail(err, PAWL_IO, "there is no place for the token: neither XDG_STATE_HOME nor HOME is set to an absolute path; --token-file FILE names one");
+    snprintf(path, sizeof path, "%s/serve.token", folder);
+    rc = private_folder_make(folder, err);
+    if (rc == PAWL_OK && lstat(path, &at) != 0 && (rc = token_make(path, err)) == PAWL_CONFLICT) {
+        *err = (pawl_err){ 0 };
+        rc = PAWL_OK;
+    }
+    if (rc == PAWL_OK)
+        rc = token_read(path, of->token, err);
+    snprintf(of->note, sizeof of->note, "requests need the header `Authorization: Bearer TOKEN`; the token is in %s", path);
+    return rc;
+}
+
+/* ---- what the server asks for ------------------------------------------------------------------------------------------- */
+
+static int perform(void *ctx, int n, char **words, buf *out, char said[SERVE_SAID_BYTES])
+{
+    const served *of = ctx;
+    char *all[WORDS_MOST], *text = NULL, store[] = "--store";
+    size_t size = 0;
+    FILE *f = n + 2 < WORDS_MOST ? open_memstream(&text, &size) : NULL;
+    int code = EXIT_FAILED, k = 0;
+
+    if (f == NULL) {
+        snprintf(said, SERVE_SAID_BYTES, "no memory for this request");
+        return code;
+    }
+    all[k++] = words[0];
+    all[k++] = store;
+    all[k++] = (char *)(uintptr_t)of->store_name;       /* options are not written to */
+    for (int i = 1; i < n; i++)
+        all[k++] = words[i];
+    code = cli_captured(of->c->program, k, all, f, said);
+    if (fclose(f) != 0) {
+        snprintf(said, SERVE_SAID_BYTES, "no memory for this reply");
+        code = EXIT_FAILED;
+    } else {
+        buf_put(out, text, size);
+    }
+    free(text);
+    return code;
+}
+
+static pawl_store *open_store(void *ctx, pawl_err *err)
+{
+    served *of = ctx;
+    pawl_store *s = cli_store(of->c, true, err);
+
+    of->store_name = cli_store_name(of->c);
+    return s;
+}
+
+static void say(void *ctx, const char *text)
+{
+    const served *of = ctx;
+
+    cli_note(of->c, "%s", text);
+}
+
+static int serve_runs(cli_call *c)
+{
+    static served of;
+    const char *listen[16] = { default_listen }, *hosts[16];
+    serve_config config = { .verb = perform, .store = open_store, .note = say, .ctx = &of, .listen = listen, .hosts = hosts };
+    pawl_err err = { 0 };
+    bool tcp = false;
+
+    of = (served){ .c = c };
+    for (const char *one; config.nlisten < 16 && (one = cli_given_at(c, "listen", config.nlisten)) != NULL;)
+        listen[config.nlisten++] = one;
+    for (const char *one; config.nhosts < 16 && (one = cli_given_at(c, "host", config.nhosts)) != NULL;)
+        hosts[config.nhosts++] = one;
+    config.nlisten += config.nlisten == 0 ? 1 : 0;
+    for (size_t i = 0; i < config.nlisten; i++)
+        tcp = tcp || strncmp(listen[i], "unix:", 5) != 0;
+    if (tcp && token_find(&of, &err) != PAWL_OK)
+        return cli_fail(c, err.code, &err);
+    config.token = tcp ? of.token : NULL;
+    config.token_note = of.note[0] != '\0' ? of.note : NULL;
+    return serve_run(&config, &err) == PAWL_OK ? EXIT_DONE : cli_fail(c, err.code, &err);
+}
+
+static const cli_option options[] = {
+    { "listen", "WHERE...", "127.0.0.1:7295 (the default), any loopback ADDRESS:PORT, unix:PATH, or systemd: the sockets that it opened" },
+    { "token-file", "FILE", "the token of requests over TCP; else PAWL_TOKEN, else $XDG_STATE_HOME/pawl/serve.token, which is made" },
+    { "host", "NAME...", "a name by which a proxy reaches this server, besides localhost" },
+    { NULL, NULL, NULL },
+};
+
+const cli_verb verb_serve = {
+    .name = "serve", .form = "", .what = "serve the runs of a store over HTTP", .options = options, .store = true, .acts = true, .run = serve_runs,
+    .about = "Reads only: the runs, their logs, items and open questions as JSON, and streams\n"
+             "of what happens in them, which resume. `pawl worker` drives the runs, and the\n"
+             "program answers; each sees at once what the other has stored. On Ctrl-C or\n"
+             "SIGTERM it answers what was asked, ends its streams and exits. docs/SERVING.md\n"
+             "has the routes.",
+    .example = "pawl serve\ncurl -H \"Authorization: Bearer $(cat ~/.local/state/pawl/serve.token)\" \\\n     http://127.0.0.1:7295/v1/runs\n"
+               "pawl serve --listen unix:/run/user/1000/pawl.sock",
+};

@@ -1,0 +1,674 @@
+/* events.c - streams of items as server-sent events: each resumes from its cursor without gap or duplicate, and a slow reader holds back nobody (N3).
+ *
+ * A run that somebody follows has one topic with one reader of its items; every LOOK_MS the topic reads what is new and writes each change, encoded once,
+ * to all who are at its place. Who begins or comes back has a reader of its own until it has the topic's cursor; who does not read what was written is
+ * taken off, and comes back with its cursor when there is room. Loop thread. A watcher whose client is gone is freed at the next look, never within a
+ * write. */
+#include "base/sm.h"
+#include "json/json.h"
+#include "pawl/items.h"
+#include "serve/serve_inner.h"
+
+#include <stdlib.h>
+
+enum { LOOK_MS = 50, HEARTBEAT_MS = 15000, CURSOR_BYTES = 256, PORTION = 500 };      /* PORTION: changes of one reader in one look */
+
+typedef enum follow_state { FOLLOW_CATCHING, FOLLOW_LIVE, FOLLOW_HELD, FOLLOW_OVER, FOLLOW_STATES } follow_state;
+
+typedef struct topic topic;
+typedef struct watcher watcher;
+
+typedef struct follow {         /* one run in one stream */
+    watcher *w;
+    const char *run;            /* of `w` */
+    topic *t;                   /* FOLLOW_LIVE */
+    struct follow *next, *prev; /* of the topic */
+    pawl_items *reader;         /* FOLLOW_CATCHING */
+    char cursor[CURSOR_BYTES];  /* after the last change that was written; "": from the beginning */
+    uint8_t state;              /* follow_state */
+    bool halted;                /* the run has ended, and all of it was written */
+} follow;
+
+struct watcher {
+    serve_events *e;
+    http_req *r;
+    watcher *next, *prev;
+    unsigned kinds;
+    bool until_end;
+    bool gone;                  /* its client */
+    size_t n;
+    char *runs;                 /* the texts of the follows */
+    follow follows[];
+};
+
+struct topic {
+    topic *next;
+    char *run;
+    pawl_items *reader;
+    follow *live;
+};
+
+struct serve_events {
+    server *s;
+    watcher *watchers;
+    topic *topics;
+    http_frame *heartbeat;
+};
+
+static const sm_row follow_rows[] = {
+    [FOLLOW_CATCHING] = { "catching up", SM_TO(FOLLOW_LIVE) | SM_TO(FOLLOW_HELD) | SM_TO(FOLLOW_OVER), SM_FIRST },
+    [FOLLOW_LIVE] = { "live", SM_TO(FOLLOW_HELD) | SM_TO(FOLLOW_OVER), 0 },
+    [FOLLOW_HELD] = { "held", SM_TO(FOLLOW_CATCHING) | SM_TO(FOLLOW_OVER), 0 },
+    [FOLLOW_OVER] = { "over", 0, SM_LAST },
+};
+static const char *follow_wrong(const void *owner, unsigned state)
+{
+    const follow *f = owner;
+
+    if ((f->t != NULL) != (state == FOLLOW_LIVE))
+        return "a run that is followed live is in its topic, and no other";
+    if ((f->reader != NULL) != (state == FOLLOW_CATCHING))
+        return "a run that catches up has a reader of its own, and no other";
+    return NULL;
+}
+static const sm_table follow_table = { "follow", follow_rows, FOLLOW_STATES, follow_wrong };
+
+/* ---- a change as text ------------------------------------------------------------------------------------------------ */
+
+static void member(buf *b, const char *name, const char *text)
+{
+    buf_fmt(b, "\"%s\":", name);
+    if (text == NULL)
+        buf_word(b, "null");
+    else
+        canon_string(b, text, strlen(text));
+    buf_char(b, ',');
+}
+
+/* Canonical JSON. `json`: the content of the change. */
+static void change_json(buf *b, const pawl_item_change *ch, const char *json)
+{
+    static const struct { unsigned bit; const char *name; } whats[] = { { PAWL_ITEM_ADDED, "added" }, { PAWL_ITEM_EMITTED, "emitted" },
+        { PAWL_ITEM_ENDED, "ended" }, { PAWL_ITEM_GAP, "gap" }, { PAWL_ITEM_UPDATED, "updated" } };
+    bool any = false;
+
+    buf_char(b, '{');
+    member(b, "call", ch->call);
+    member(b, "child", ch->child);
+    member(b, "cursor", ch->cursor);
+    member(b, "id", ch->id);
+    buf_fmt(b, "\"json\":%s,", json);
+    member(b, "kind", pawl_item_kind_name(ch->kind));
+    member(b, "name", ch->name);
+    member(b, "node", ch->node);
+    member(b, "parent", ch->parent);
+    member(b, "part", ch->part);
+    member(b, "path", ch->path);
+    member(b, "run", ch->run);
+    buf_fmt(b, "\"seq\":%llu,", (unsigned long long)ch->seq);
+    member(b, "state", pawl_item_state_name(ch->kind, ch->state));
+    buf_fmt(b, "\"time_ms\":%lld,\"what\":[", (long long)ch->time_ms);
+    for (size_t i = 0; i < sizeof whats / sizeof *whats; i++)
+        if ((ch->what & whats[i].bit) != 0) {
+            buf_fmt(b, any ? ",\"%s\"" : "\"%s\"", whats[i].name);
+            any = true;
+        }
+    buf_word(b, "]}");
+}
+
+/* One change on its way to any number of streams. */
+typedef struct outgoing {
+    const pawl_item_change *ch;
+    buf text;                   /* "event: ...\ndata: ...\n\n" */
+    http_frame *whole;          /* with its id, for streams of one run; NULL: not made yet */
+} outgoing;
+
+static bool outgoing_make(outgoing *n, const pawl_item_change *ch, pawl_items *reader)
+{
+    const char *json = pawl_items_json(reader, NULL);
+
+    *n = (outgoing){ .ch = ch };
+    buf_init(&n->text, NULL);
+    buf_word(&n->text, "event: item\ndata: ");
+    change_json(&n->text, ch, json != NULL ? json : "null");
+    buf_word(&n->text, "\n\n");
+    return !n->text.failed;
+}
+
+static void outgoing_free(outgoing *n)
+{
+    buf_free(&n->text);
+    http_frame_drop(n->whole);
+}
+
+static http_frame *frame_with_id(const buf *text, const buf *id)
+{
+    http_frame *f = NULL;
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_word(&b, "id: ");
+    buf_put(&b, id->data, id->size);
+    buf_char(&b, '\n');
+    buf_put(&b, text->data, text->size);
+    if (!b.failed)
+        f = http_frame_new(NULL, b.data, b.size);
+    buf_free(&b);
+    return f;
+}
+
+/* The id of an event says where all runs of the stream are: their cursors, separated by blanks. */
+static http_frame *outgoing_frame(outgoing *n, const follow *of)
+{
+    const watcher *w = of->w;
+    buf id;
+
+    if (w->n == 1 && n->whole != NULL)
+        return http_frame_keep(n->whole);
+    buf_init(&id, NULL);
+    for (size_t i = 0; i < w->n; i++) {
+        const follow *f = &w->follows[i];
+
+        buf_text(&id, i > 0 ? " " : "");
+        buf_text(&id, f == of ? n->ch->cursor : f->cursor);
+    }
+    http_frame *frame = id.failed ? NULL : frame_with_id(&n->text, &id);
+
+    buf_free(&id);
+    if (w->n == 1 && frame != NULL)
+        n->whole = http_frame_keep(frame);
+    return frame;
+}
+
+/* ---- follows ------------------------------------------------------------------------------------------------------------ */
+
+/* Takes a run out of its topic, or away from its reader. */
+static void follow_to(follow *f, follow_state to)
+{
+    if (f->t != NULL) {
+        *(f->prev != NULL ? &f->prev->next : &f->t->live) = f->next;
+        if (f->next != NULL)
+            f->next->prev = f->prev;
+    }
+    f->next = f->prev = NULL;
+    f->t = NULL;
+    pawl_items_close(f->reader);
+    f->reader = NULL;
+    sm_move(&follow_table, &f->state, to, f);
+}
+
+static void on_room(http_req *r, void *data);
+
+/* What was written is not read: its runs wait until it is. */
+static void hold(watcher *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (w->follows[i].state == FOLLOW_CATCHING || w->follows[i].state == FOLLOW_LIVE)
+            follow_to(&w->follows[i], FOLLOW_HELD);
+    http_on_room(w->r, on_room);
+}
+
+/* The stream ends; with `text`, an event, if not NULL. */
+static void finish(watcher *w, const char *text)
+{
+    http_frame *f = text != NULL ? http_frame_new(NULL, text, strlen(text)) : NULL;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (w->follows[i].state != FOLLOW_OVER)
+            follow_to(&w->follows[i], FOLLOW_OVER);
+    if (f != NULL && !w->gone)
+        http_put(w->r, f);
+    http_frame_drop(f);
+    w->gone = true;             /* freed at the next look */
+}
+
+static void finish_with_error(watcher *w, const pawl_err *err)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_fmt(&b, "event: error\ndata: {\"code\":\"%s\",\"detail\":", pawl_code_name(err->code));
+    canon_string(&b, err->text, strlen(err->text));
+    buf_word(&b, "}\n\n");
+    buf_char(&b, '\0');
+    finish(w, b.failed ? NULL : b.data);
+    buf_free(&b);
+}
+
+/* False: the change was not taken, and the watcher is held or gone. */
+static bool write_change(follow *f, outgoing *n)
+{
+    watcher *w = f->w;
+
+    if (w->gone)
+        return false;
+    if ((w->kinds & (unsigned)n->ch->kind) != 0) {
+        http_frame *frame = outgoing_frame(n, f);
+        const bool taken = frame != NULL && http_put(w->r, frame);
+
+        http_frame_drop(frame);
+        if (!taken) {
+            if (!w->gone)
+                hold(w);
+            return false;
+        }
+    }
+    snprintf(f->cursor, sizeof f->cursor, "%s", n->ch->cursor);
+    return !w->gone;
+}
+
+static pawl_items *reader_at(serve_events *e, const char *run, const char *cursor, pawl_err *err)
+{
+    const pawl_items_options o = { .from = *cursor != '\0' ? cursor : NULL };
+
+    return pawl_items_open(NULL, e->s->store, run, &o, err);
+}
+
+static void on_room(http_req *r, void *data)
+{
+    watcher *w = data;
+    pawl_err err = { 0 };
+
+    (void)r;
+    for (size_t i = 0; i < w->n && !w->gone; i++) {
+        follow *f = &w->follows[i];
+
+        if (f->state != FOLLOW_HELD)
+            continue;
+        pawl_items *reader = reader_at(w->e, f->run, f->cursor, &err);
+
+        if (reader == NULL) {
+            finish_with_error(w, &err);
+            return;
+        }
+        f->reader = reader;
+        sm_move(&follow_table, &f->state, FOLLOW_CATCHING, f);
+    }
+}
+
+/* ---- topics ------------------------------------------------------------------------------------------------------------------ */
+
+/* Reads what is new, and writes it to all who follow it live. True: it has read all. */
+static bool topic_look(topic *t)
+{
+    pawl_item_change ch;
+    pawl_err err = { 0 };
+    pawl_code rc = PAWL_OK;
+
+    for (int i = 0; i < PORTION && (rc = pawl_items_next(t->reader, &ch, &err)) == PAWL_OK; i++) {
+        outgoing n;
+
+        if (t->live == NULL)
+            continue;           /* nobody is at its place */
+        if (!outgoing_make(&n, &ch, t->reader)) {   /* nobody gets it: each comes back with its cursor */
+            while (t->live != NULL)
+                hold(t->live->w);
+        }
+        for (follow *f = t->live, *next; f != NULL; f = next) {
+            next = f->next;     /* of another watcher, since a stream follows a run once */
+            write_change(f, &n);
+        }
+        outgoing_free(&n);
+    }
+    for (follow *f = t->live; f != NULL; f = f->next)
+        f->halted = rc == PAWL_HALTED;
+    while (rc < 0 && t->live != NULL)
+        finish_with_error(t->live->w, &err);
+    return rc > PAWL_OK;
+}
+
+static topic *topic_of(serve_events *e, follow *f)
+{
+    topic *t = e->topics;
+
+    while (t != NULL && strcmp(t->run, f->run) != 0)
+        t = t->next;
+    if (t != NULL || (t = calloc(1, sizeof *t)) == NULL)
+        return t;
+    t->run = malloc(strlen(f->run) + 1);
+    t->reader = reader_at(e, f->run, f->cursor, NULL);
+    if (t->run == NULL || t->reader == NULL) {
+        free(t->run);
+        pawl_items_close(t->reader);
+        free(t);
+        return NULL;
+    }
+    memcpy(t->run, f->run, strlen(f->run) + 1);
+    t->next = e->topics;
+    e->topics = t;
+    return t;
+}
+
+static void go_live(follow *f, topic *t)
+{
+    pawl_items_close(f->reader);
+    f->reader = NULL;
+    f->t = t;
+    f->next = t->live;
+    if (f->next != NULL)
+        f->next->prev = f;
+    t->live = f;
+    sm_move(&follow_table, &f->state, FOLLOW_LIVE, f);
+}
+
+/* Reads with its own reader. When that has read all, and then the topic has, and then there still is nothing for the reader, both are at the same
+ * place: from there on it is live. */
+static void catch_up(serve_events *e, follow *f)
+{
+    topic *at_end = NULL;
+    pawl_item_change ch;
+    pawl_err err = { 0 };
+
+    for (int i = 0; i < PORTION && f->state == FOLLOW_CATCHING && !f->w->gone; i++) {
+        const pawl_code rc = pawl_items_next(f->reader, &ch, &err);
+        outgoing n;
+
+        if (rc < 0) {
+            finish_with_error(f->w, &err);
+        } else if (rc != PAWL_OK && at_end != NULL) {
+            f->halted = rc == PAWL_HALTED;
+            go_live(f, at_end);
+        } else if (rc != PAWL_OK) {
+            at_end = topic_of(e, f);
+            if (at_end == NULL || !topic_look(at_end))
+                return;         /* no memory, or much to read: the next look goes on */
+        } else {
+            at_end = NULL;
+            if (outgoing_make(&n, &ch, f->reader))
+                write_change(f, &n);
+            else
+                hold(f->w);
+            outgoing_free(&n);
+        }
+    }
+}
+
+/* ---- looks -------------------------------------------------------------------------------------------------------------------------- */
+
+static void watcher_free(watcher *w)
+{
+    serve_events *e = w->e;
+
+    finish(w, NULL);
+    *(w->prev != NULL ? &w->prev->next : &e->watchers) = w->next;
+    if (w->next != NULL)
+        w->next->prev = w->prev;
+    http_set(w->r, NULL, NULL);
+    http_end(w->r);
+    free(w->runs);
+    free(w);
+}
+
+static void on_gone(http_req *r, void *data)
+{
+    watcher *w = data;
+
+    (void)r;
+    w->gone = true;
+}
+
+static bool all_halted(const watcher *w)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < w->n; i++)
+        all = all && w->follows[i].state == FOLLOW_LIVE && w->follows[i].halted;
+    return all;
+}
+
+static void sweep(serve_events *e)
+{
+    for (watcher *w = e->watchers, *next; w != NULL; w = next) {
+        next = w->next;
+        if (!w->gone && w->until_end && all_halted(w))
+            finish(w, "event: end\ndata: {}\n\n");
+        if (w->gone)
+            watcher_free(w);
+    }
+    for (topic **at = &e->topics; *at != NULL;) {
+        topic *t = *at;
+
+        if (t->live != NULL) {
+            at = &t->next;
+            continue;
+        }
+        *at = t->next;
+        pawl_items_close(t->reader);
+        free(t->run);
+        free(t);
+    }
+}
+
+static void look(void *ctx)
+{
+    serve_events *e = ctx;
+
+    for (topic *t = e->topics; t != NULL; t = t->next)
+        topic_look(t);
+    for (watcher *w = e->watchers; w != NULL; w = w->next)
+        for (size_t i = 0; i < w->n && !w->gone; i++)
+            if (w->follows[i].state == FOLLOW_CATCHING)
+                catch_up(e, &w->follows[i]);
+    sweep(e);
+}
+
+static void beat(void *ctx)
+{
+    serve_events *e = ctx;
+
+    for (watcher *w = e->watchers; w != NULL; w = w->next)
+        if (!w->gone)
+            http_put(w->r, e->heartbeat);
+}
+
+void events_drain(serve_events *e)
+{
+    for (watcher *w = e->watchers; w != NULL; w = w->next)
+        if (!w->gone)
+            finish(w, "event: drain\nretry: 1000\ndata: {}\n\n");
+    sweep(e);
+}
+
+serve_events *events_new(server *s, pawl_err *err)
+{
+    serve_events *e = calloc(1, sizeof *e);
+
+    if (e != NULL && ((e->heartbeat = http_frame_new(NULL, ":\n\n", 3)) == NULL || !http_every(s->http, LOOK_MS, look, e) ||
+                      !http_every(s->http, HEARTBEAT_MS, beat, e))) {
+        http_frame_drop(e->heartbeat);  /* a timer that was made fires no more: the caller frees the server without running it */
+        free(e);
+        e = NULL;
+    }
+    if (e == NULL)
+        fail(err, PAWL_NOMEM, "server: no memory");
+    else
+        e->s = s;
+    return e;
+}
+
+void events_free(serve_events *e)
+{
+    if (e == NULL)
+        return;
+    while (e->watchers != NULL)
+        watcher_free(e->watchers);
+    sweep(e);
+    http_frame_drop(e->heartbeat);
+    free(e);
+}
+
+/* ---- requests ------------------------------------------------------------------------------------------------------------------------------- */
+
+/* "message,tool_call" as bits; 0: there is an unknown one. */
+static unsigned kinds_of(const char *names)
+{
+    unsigned all = 0;
+
+    if (names == NULL)
+        return 2 * PAWL_ITEM_USAGE - 1;
+    while (*names != '\0') {
+        const size_t size = strcspn(names, ",");
+        unsigned bit = 1;
+
+        while (bit <= PAWL_ITEM_USAGE && (strlen(pawl_item_kind_name((pawl_item_kind)bit)) != size ||
+                                          strncmp(pawl_item_kind_name((pawl_item_kind)bit), names, size) != 0))
+            bit *= 2;
+        if (bit > PAWL_ITEM_USAGE)
+            return 0;
+        all |= bit;
+        names += size + (names[size] == ',' ? 1 : 0);
+    }
+    return all;
+}
+
+static const char kinds_wrong[] = "kinds: names separated by commas, of run, message, tool_call, node, task, wait, child, artifact, error, usage";
+
+/* The cursor of `run` in the id of an event; "" if it has none. False: it is too long. */
+static bool cursor_of(const char *from, const char *run, size_t nruns, char cursor[CURSOR_BYTES])
+{
+    const size_t size = strlen(run);
+
+    cursor[0] = '\0';
+    while (from != NULL && *from != '\0') {
+        const size_t n = strcspn(from, " ");
+
+        if (nruns == 1 || (n > size && strncmp(from, run, size) == 0 && from[size] == ':')) {
+            if (n >= CURSOR_BYTES)
+                return false;
+            memcpy(cursor, from, n);
+            cursor[n] = '\0';
+        }
+        from += n + (from[n] == ' ' ? 1 : 0);
+    }
+    return true;
+}
+
+static watcher *watcher_new(serve_events *e, http_req *r, const char *const *runs, size_t n)
+{
+    watcher *w = calloc(1, sizeof *w + n * sizeof w->follows[0]);
+    size_t size = 0, at = 0;
+
+    for (size_t i = 0; i < n; i++)
+        size += strlen(runs[i]) + 1;
+    if (w == NULL || (w->runs = malloc(size)) == NULL) {
+        free(w);
+        return NULL;
+    }
+    w->e = e;
+    w->r = r;
+    w->n = n;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(w->runs + at, runs[i], strlen(runs[i]) + 1);
+        w->follows[i].w = w;
+        w->follows[i].run = w->runs + at;
+        at += strlen(runs[i]) + 1;
+    }
+    return w;
+}
+
+/* Opens the readers. False: the problem was replied. */
+static bool open_readers(watcher *w, const char *from)
+{
+    pawl_err err = { 0 };
+
+    for (size_t i = 0; i < w->n; i++) {
+        follow *f = &w->follows[i];
+
+        if (!cursor_of(from, f->run, w->n, f->cursor))
+            fail(&err, PAWL_INVALID, "%s: a cursor is too long", f->run);
+        else
+            f->reader = reader_at(w->e, f->run, f->cursor, &err);
+        if (f->reader == NULL) {
+            if (err.code == PAWL_GONE)
+                problem(w->r, 410, "gone", err.text);
+            else
+                problem_of(w->r, &err);
+            while (i-- > 0)
+                pawl_items_close(w->follows[i].reader);
+            return false;
+        }
+        sm_begin(&follow_table, &f->state, FOLLOW_CATCHING, f);
+    }
+    return true;
+}
+
+void events_follow(serve_events *e, http_req *r, const char *const *runs, size_t nruns, const char *from, const char *kinds, bool until_end)
+{
+    static const http_field fields[] = { { "Content-Type", "text/event-stream" }, { "Cache-Control", "no-store" }, { "X-Accel-Buffering", "no" } };
+    const unsigned bits = kinds_of(kinds);
+
+    if (strcmp(http_method(r), "HEAD") == 0) {
+        http_reply(r, 200, fields, 3, NULL, 0);
+        return;
+    }
+    for (size_t i = 0; i < nruns; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(runs[i], runs[k]) == 0) {
+                problem(r, 400, "invalid", "run: a run is named twice");
+                return;
+            }
+    if (bits == 0) {
+        problem(r, 400, "invalid", kinds_wrong);
+        return;
+    }
+    watcher *w = watcher_new(e, r, runs, nruns);
+
+    if (w == NULL) {
+        problem(r, 503, "nomem", "no memory for this stream");
+        return;
+    }
+    if (!open_readers(w, from)) {
+        free(w->runs);
+        free(w);
+        return;
+    }
+    w->kinds = bits;
+    w->until_end = until_end;
+    w->next = e->watchers;
+    if (w->next != NULL)
+        w->next->prev = w;
+    e->watchers = w;
+    http_set(r, w, on_gone);
+    http_stream(r, 200, fields, 3);
+    if (!w->gone)
+        http_put(r, e->heartbeat);      /* so that a client knows at once that the stream is there */
+}
+
+void items_page(server *s, http_req *r, const char *run, const char *from, const char *kinds, size_t limit)
+{
+    const pawl_items_options o = { .from = from, .kinds = kinds_of(kinds) };
+    pawl_item_change ch;
+    pawl_err err = { 0 };
+    pawl_items *reader = o.kinds != 0 ? pawl_items_open(NULL, s->store, run, &o, &err) : NULL;
+    pawl_code rc = PAWL_OK;
+    size_t n = 0;
+    buf b;
+
+    if (reader == NULL) {
+        if (o.kinds == 0)
+            problem(r, 400, "invalid", kinds_wrong);
+        else if (err.code == PAWL_GONE)
+            problem(r, 410, "gone", err.text);
+        else
+            problem_of(r, &err);
+        return;
+    }
+    buf_init(&b, NULL);
+    buf_word(&b, "{\"changes\":[");
+    while (n < limit && (rc = pawl_items_next(reader, &ch, &err)) == PAWL_OK) {
+        const char *json = pawl_items_json(reader, NULL);
+
+        buf_text(&b, n++ > 0 ? "," : "");
+        change_json(&b, &ch, json != NULL ? json : "null");
+    }
+    buf_word(&b, "],\"cursor\":");
+    canon_string(&b, pawl_items_cursor(reader), strlen(pawl_items_cursor(reader)));
+    buf_fmt(&b, ",\"more\":%s,\"over\":%s}\n", rc == PAWL_OK ? "true" : "false", rc == PAWL_HALTED ? "true" : "false");
+    pawl_items_close(reader);
+    if (rc < 0) {
+        buf_free(&b);
+        problem_of(r, &err);
+        return;
+    }
+    text_reply(r, "application/json", &b);
+}

@@ -1,0 +1,278 @@
+/* routes.c - the table of routes, and the way from a request to its row. Loop thread.
+ *
+ * A row that names a verb is that verb with --json: the parameters of the query become its options, and no other option can be given. The id of a run is
+ * taken as it stands: neither a prefix nor "@". A run that is not there is 404 before anything else is done. */
+#include "serve/serve_inner.h"
+#include "json/json.h"
+
+#include <stdlib.h>
+
+typedef struct route {
+    const char *path;           /* {run} is the id of a run */
+    const char *verb;           /* NULL: `serve` */
+    const char *const *options; /* that the query may give, each with the value that follows it; NULL-terminated */
+    const char *type;
+    unsigned fine;              /* the exit codes that are no error, as bits */
+    void (*serve)(server *s, http_req *r, const char *run, const params *p);
+    const char *what;           /* one line, for docs and `/` */
+} route;
+
+static const char *const ls_options[] = { "status", "machine", "context", "label", "node", "text", "since", "until", "limit", "before", "waiting", "parked",
+    NULL };
+static const char *const show_options[] = { "at", NULL };
+static const char *const inbox_options[] = { "limit", "all", NULL };
+static const char *const log_options[] = { "from", NULL };
+static const char *const draw_options[] = { "format", "table", NULL };
+static const char *const diff_options[] = { "at-parting", NULL };
+static const char *const no_options[] = { NULL };
+static const char *const flags[] = { "waiting", "parked", "all", "at-parting", NULL };
+
+static bool among(const char *const *names, const char *name)
+{
+    while (*names != NULL && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* ---- routes that are no verb ---------------------------------------------------------------------------------------- */
+
+static void health(server *s, http_req *r, const char *run, const params *p)
+{
+    (void)s, (void)run, (void)p;
+    http_reply(r, 200, (http_field[]){ { "Content-Type", "application/json" } }, 1, "{\"status\":\"ok\"}\n", 16);
+}
+
+static bool see_none(void *ctx, const pawl_head *h)
+{
+    (void)ctx, (void)h;
+    return false;
+}
+
+static void ready(server *s, http_req *r, const char *run, const params *p)
+{
+    const pawl_filter one = { .limit = 1 };
+    pawl_err err = { 0 };
+
+    (void)run, (void)p;
+    if (http_stopping(s->http))
+        problem(r, 503, "canceled", "the server stops");
+    else if (s->store->verbs->list(s->store, &one, see_none, NULL, &err) != PAWL_OK)
+        problem_of(r, &err);
+    else
+        health(s, r, NULL, p);
+}
+
+static void items(server *s, http_req *r, const char *run, const params *p)
+{
+    const char *limit = params_get(p, "limit");
+    char *end = NULL;
+    const unsigned long n = limit != NULL ? strtoul(limit, &end, 10) : 100;
+
+    if (limit != NULL && (*limit < '0' || *limit > '9' || *end != '\0' || n < 1 || n > 1000))
+        problem(r, 400, "invalid", "limit: a number from 1 to 1000");
+    else
+        items_page(s, r, run, params_get(p, "from"), params_get(p, "kinds"), n);
+}
+
+/* A client that comes back says where it was. */
+static void follow_runs(server *s, http_req *r, const char *const *runs, size_t n, const params *p)
+{
+    const char *last = http_header(r, "last-event-id"), *until = params_get(p, "until");
+
+    if (until != NULL && strcmp(until, "end") != 0)
+        problem(r, 400, "invalid", "until: only `end`, for a stream that ends when its runs have");
+    else
+        events_follow(s->events, r, runs, n, last != NULL ? last : params_get(p, "from"), params_get(p, "kinds"), until != NULL);
+}
+
+static void run_events(server *s, http_req *r, const char *run, const params *p)
+{
+    follow_runs(s, r, &run, 1, p);
+}
+
+static bool run_is_there(server *s, http_req *r, const char *run);
+
+static void many_events(server *s, http_req *r, const char *run, const params *p)
+{
+    const char *runs[PARAMS_MAX];
+    size_t n = 0;
+
+    (void)run;
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->names[i], "run") == 0) {
+            if (!run_is_there(s, r, p->values[i]))
+                return;
+            runs[n++] = p->values[i];
+        }
+    if (n == 0)
+        problem(r, 400, "invalid", "run: name at least one run, as in ?run=A&run=B");
+    else
+        follow_runs(s, r, runs, n, p);
+}
+
+static void index_of(server *s, http_req *r, const char *run, const params *p);
+
+static const char *const items_options[] = { "from", "kinds", "limit", NULL };
+static const char *const events_options[] = { "from", "kinds", "until", "run", NULL };
+static const char *const run_events_options[] = { "from", "kinds", "until", NULL };
+
+#define JSON "application/json"
+static const route routes[] = {
+    { "/", NULL, no_options, NULL, 0, index_of, "these routes" },
+    { "/healthz", NULL, no_options, NULL, 0, health, "the server answers" },
+    { "/readyz", NULL, no_options, NULL, 0, ready, "the store can be read, and the server does not stop" },
+    { "/v1/runs", "ls", ls_options, JSON, 1, NULL, "the runs of the store, newest first: as `pawl ls --json`" },
+    { "/v1/events", NULL, events_options, NULL, 0, many_events, "a stream of what happens in the runs that `run` names" },
+    { "/v1/waits", "inbox", inbox_options, JSON, 1, NULL, "the open questions of all runs: as `pawl inbox --json`" },
+    { "/v1/runs/{run}", "show", show_options, JSON, 1, NULL, "a run: as `pawl show --json`" },
+    { "/v1/runs/{run}/log", "log", log_options, "application/x-ndjson", 1, NULL, "its journal: as `pawl log --json`" },
+    { "/v1/runs/{run}/items", NULL, items_options, NULL, 0, items, "its items, a page at a time" },
+    { "/v1/runs/{run}/events", NULL, run_events_options, NULL, 0, run_events, "a stream of its items (SSE)" },
+    { "/v1/runs/{run}/graph", "draw", draw_options, "text/plain; charset=utf-8", 1, NULL, "its graph: as `pawl draw`" },
+    { "/v1/runs/{run}/diff/{run}", "diff", diff_options, JSON, 3, NULL, "where two runs part: as `pawl diff --json`" },
+    { "/v1/runs/{run}/export", "export", no_options, "application/x-ndjson", 1, NULL, "the whole run: as `pawl export`" },
+};
+enum { ROUTES = sizeof routes / sizeof routes[0], RUNS_IN_PATH = 2 };
+
+static void index_of(server *s, http_req *r, const char *run, const params *p)
+{
+    buf b;
+
+    (void)s, (void)run, (void)p;
+    buf_init(&b, NULL);
+    buf_word(&b, "{\"routes\":[");
+    for (size_t i = 0; i < ROUTES; i++) {
+        buf_text(&b, i == 0 ? "{\"options\":[" : ",{\"options\":[");
+        for (size_t k = 0; routes[i].options[k] != NULL; k++)
+            buf_fmt(&b, k == 0 ? "\"%s\"" : ",\"%s\"", routes[i].options[k]);
+        buf_fmt(&b, "],\"path\":\"%s\",\"what\":\"%s\"}", routes[i].path, routes[i].what);
+    }
+    buf_fmt(&b, "],\"version\":\"%d.%d.%d\"}\n", PAWL_VERSION_MAJOR, PAWL_VERSION_MINOR, PAWL_VERSION_PATCH);
+    text_reply(r, JSON, &b);
+}
+
+/* ---- from a request to its row ----------------------------------------------------------------------------------------- */
+
+/* Whether `path` is of this row; the segments at {run} go to `runs`. */
+static bool fits(const route *row, const char *path, pawl_bytes runs[RUNS_IN_PATH], size_t *nruns)
+{
+    const char *want = row->path;
+
+    *nruns = 0;
+    while (*want != '\0' && *path != '\0') {
+        if (strncmp(want, "{run}", 5) == 0) {
+            const size_t size = strcspn(path, "/");
+
+            runs[*nruns] = (pawl_bytes){ path, size };
+            ++*nruns;
+            want += 5;
+            path += size;
+        } else if (*want++ != *path++) {
+            return false;
+        }
+    }
+    return *want == '\0' && *path == '\0';
+}
+
+static bool run_is_there(server *s, http_req *r, const char *run)
+{
+    pawl_head head = { 0 };
+    pawl_err err = { 0 };
+    const pawl_code rc = s->store->verbs->head(s->store, run, &head, &err);
+
+    if (rc == PAWL_OK)
+        return true;
+    if (rc == PAWL_GONE || rc == PAWL_INVALID)
+        problem(r, 404, "gone", "no such run");
+    else
+        problem_of(r, &err);
+    return false;
+}
+
+static void options_wrong(http_req *r, const route *row, const char *name)
+{
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%.60s: no such parameter here; there %s", name, row->options[0] == NULL ? "are none" : "are");
+    for (size_t i = 0; row->options[i] != NULL; i++)
+        buf_fmt(&b, " %s", row->options[i]);
+    buf_char(&b, '\0');
+    problem(r, 400, "invalid", b.failed ? "no such parameter here" : b.data);
+    buf_free(&b);
+}
+
+/* The words of the row's verb: options as --NAME=VALUE, so that no value is taken for an option, and the runs after "--". */
+static void serve_verb(server *s, http_req *r, const route *row, const char *const *runs, size_t nruns, params *p)
+{
+    const char *words[PARAMS_MAX + 8];
+    size_t n = 0;
+
+    words[n++] = row->verb;
+    if (strcmp(row->verb, "draw") != 0 && strcmp(row->verb, "export") != 0)
+        words[n++] = "--json";
+    for (size_t i = 0; i < p->n; i++) {
+        const size_t size = strlen(p->names[i]) + strlen(p->values[i]) + 4;
+        char *word = arena_get(&p->mem, size);
+
+        if (word == NULL) {
+            problem(r, 503, "nomem", "no memory for this request");
+            return;
+        }
+        snprintf(word, size, among(flags, p->names[i]) ? "--%s" : "--%s=%s", p->names[i], p->values[i]);
+        words[n++] = word;
+    }
+    words[n++] = "--";
+    for (size_t i = 0; i < nruns; i++)
+        words[n++] = runs[i];
+    calls_add(s->calls, r, words, n, row->type, row->fine);
+}
+
+static void serve_row(server *s, http_req *r, const route *row, const pawl_bytes *segments, size_t nruns)
+{
+    const char *runs[RUNS_IN_PATH] = { NULL };
+    params p;
+    bool good = params_read(&p, http_query(r));
+
+    for (size_t i = 0; i < nruns && good; i++)
+        good = (runs[i] = segment_decode(&p.mem, segments[i].data, segments[i].size)) != NULL;
+    if (!good) {
+        problem(r, 400, "invalid", "the target is malformed: an escape is wrong, or there are too many parameters");
+        params_free(&p);
+        return;
+    }
+    for (size_t i = 0; i < p.n && good; i++)
+        if (!among(row->options, p.names[i])) {
+            options_wrong(r, row, p.names[i]);
+            good = false;
+        }
+    for (size_t i = 0; i < nruns && good; i++)
+        good = run_is_there(s, r, runs[i]);
+    if (good && row->verb != NULL)
+        serve_verb(s, r, row, runs, nruns, &p);
+    else if (good)
+        row->serve(s, r, runs[0], &p);
+    params_free(&p);
+}
+
+void routes_serve(void *ctx, http_req *r)
+{
+    server *s = ctx;
+    const char *method = http_method(r), *path = http_path(r);
+    pawl_bytes runs[RUNS_IN_PATH];
+    size_t nruns;
+
+    /* A probe of a load balancer has no token, and learns nothing. */
+    if (strcmp(path, "/healthz") != 0 && !guard_admits(s, r))
+        return;
+    for (size_t i = 0; i < ROUTES; i++) {
+        if (!fits(&routes[i], path, runs, &nruns))
+            continue;
+        if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
+            serve_row(s, r, &routes[i], runs, nruns);
+        else
+            problem(r, 405, "invalid", "only GET is served here: this server reads runs and changes none; the program does (`pawl help`)");
+        return;
+    }
+    problem(r, 404, "gone", "no such route; GET / lists them");
+}

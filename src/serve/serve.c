@@ -1,0 +1,160 @@
+/* serve.c - a server from its start to its drain: listeners, signals, and the parts that it is made of (N4, N6).
+ *
+ * Main thread, which becomes the loop. SIGTERM and SIGINT are blocked in every thread and read from a descriptor. */
+#include "net/http/http.h"
+#include "serve/serve_inner.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { SYSTEMD_FIRST_FD = 3, DRAIN_MS = 10000 };
+
+static void note(const server *s, const char *fmt, ...) PAWL_PRINTF(2, 3);
+static void note(const server *s, const char *fmt, ...)
+{
+    char text[4608];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    s->config->note(s->config->ctx, text);
+}
+
+/* ---- listeners -------------------------------------------------------------------------------------------------------- */
+
+static pawl_code needs_token(const server *s, const char *word, pawl_err *err)
+{
+    return s->config->token != NULL ? PAWL_OK : fail(err, PAWL_INVALID, "%s: a TCP address needs a token", word);
+}
+
+/* "127.0.0.1:80", "[::1]:80". */
+static pawl_code listen_tcp(server *s, const char *word, pawl_err *err)
+{
+    const char *colon = strrchr(word, ':');
+    char address[64] = "", *end = NULL;
+    const bool bracket = word[0] == '[';
+    const size_t size = colon != NULL ? (size_t)(colon - word) : 0;
+    const unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
+
+    if (size == 0 || size >= sizeof address || end == colon + 1 || *end != '\0' || (bracket && word[size - 1] != ']'))
+        return fail(err, PAWL_INVALID, "--listen %s: wanted unix:PATH, ADDRESS:PORT, [ADDRESS]:PORT or systemd", word);
+    memcpy(address, word + (bracket ? 1 : 0), size - (bracket ? 2 : 0));
+    if (strncmp(address, "127.", 4) != 0 && strcmp(address, "::1") != 0)
+        return fail(err, PAWL_INVALID, "--listen %s: not a loopback address; what goes over a network needs TLS, so let a proxy on this machine serve it "
+                                       "(docs/SERVING.md)", word);
+    pawl_code rc = needs_token(s, word, err);
+
+    if (rc == PAWL_OK)
+        rc = http_listen(s->http, address, (unsigned)port, err);
+    if (rc == PAWL_OK)
+        note(s, bracket ? "serving on http://[%s]:%u" : "serving on http://%s:%u", address, http_port(s->http));
+    return rc;
+}
+
+/* The sockets that systemd opened for this process. */
+static pawl_code listen_systemd(server *s, pawl_err *err)
+{
+    const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
+    const long n = pid != NULL && fds != NULL && strtol(pid, NULL, 10) == (long)getpid() ? strtol(fds, NULL, 10) : 0;
+    pawl_code rc = needs_token(s, "systemd", err);
+
+    if (rc == PAWL_OK && (n < 1 || n > 64))
+        rc = fail(err, PAWL_INVALID, "--listen systemd: LISTEN_FDS has no sockets for this process");
+    for (int fd = SYSTEMD_FIRST_FD; rc == PAWL_OK && fd < SYSTEMD_FIRST_FD + (int)n; fd++)
+        rc = http_listen_fd(s->http, fd, err);
+    if (rc == PAWL_OK)
+        note(s, "serving on %ld socket%s of systemd", n, n == 1 ? "" : "s");
+    return rc;
+}
+
+static pawl_code listen_on(server *s, const char *word, pawl_err *err)
+{
+    pawl_code rc;
+
+    if (strcmp(word, "systemd") == 0)
+        return listen_systemd(s, err);
+    if (strncmp(word, "unix:", 5) != 0)
+        return listen_tcp(s, word, err);
+    rc = http_listen_unix(s->http, word + 5, 0600, err);
+    if (rc == PAWL_OK)
+        note(s, "serving on %s", word);
+    return rc;
+}
+
+/* ---- the stop ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct stopper {
+    server *s;
+    int fd;
+} stopper;
+
+static void drained(void *ctx)
+{
+    server *s = ctx;
+
+    events_drain(s->events);
+}
+
+static void on_signal(void *ctx)
+{
+    const stopper *st = ctx;
+    struct signalfd_siginfo info;
+
+    if (read(st->fd, &info, sizeof info) != (ssize_t)sizeof info || http_stopping(st->s->http))
+        return;
+    note(st->s, "stopping: what was asked is answered first, for %d s at most", DRAIN_MS / 1000);
+    http_stop(st->s->http, drained, st->s);
+}
+
+/* ---- a server -------------------------------------------------------------------------------------------------------------- */
+
+static pawl_code run(server *s, stopper *st, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+
+    if ((s->calls = calls_new(s, err)) == NULL || (s->events = events_new(s, err)) == NULL)
+        return err->code;
+    if (!http_watch(s->http, st->fd, on_signal, st))
+        return fail(err, PAWL_NOMEM, "server: no memory");
+    for (size_t i = 0; i < s->config->nlisten && rc == PAWL_OK; i++)
+        rc = listen_on(s, s->config->listen[i], err);
+    if (rc == PAWL_OK && s->config->token_note != NULL)
+        note(s, "%s", s->config->token_note);
+    if (rc == PAWL_OK)
+        http_run(s->http);
+    return rc;
+}
+
+pawl_code serve_run(const serve_config *config, pawl_err *err)
+{
+    server s = { .config = config };
+    const http_config http = { .handler = routes_serve, .ctx = &s, .limits = { .drain_ms = DRAIN_MS } };
+    sigset_t stops, before;
+    stopper st = { .s = &s };
+    pawl_code rc = PAWL_IO;
+
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &stops, &before);
+    st.fd = signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK);
+    s.store = config->store(config->ctx, err);
+    if (st.fd < 0)
+        fail(err, PAWL_IO, "server: no descriptor for signals");
+    else if (s.store != NULL && (s.http = http_new(&http, err)) != NULL)
+        rc = run(&s, &st, err);
+    else
+        rc = err->code;
+    calls_free(s.calls);
+    events_free(s.events);
+    http_free(s.http);
+    pawl_store_free(s.store);
+    if (st.fd >= 0)
+        close(st.fd);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}

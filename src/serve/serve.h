@@ -1,0 +1,32 @@
+/* serve.h - the runs of a store over HTTP: what the program's verbs read, as JSON, and streams that resume (N1, N3, N4, N6).
+ *
+ * The caller gives a function that performs a verb, and one that opens the store. Whatever a verb prints with --json, a route replies, because the route
+ * is that verb; what no verb has, items and streams, is read here from the store. */
+#ifndef SERVE_SERVE_H
+#define SERVE_SERVE_H
+
+#include "base/base.h"
+#include "pawl/store.h"
+
+enum { SERVE_SAID_BYTES = 1024 };
+
+typedef struct serve_config {
+    /* Performs a verb with these words ("ls", "--json", ...); on a thread of the server, one at a time. What it prints goes to `out`, its last error to
+     * `said`. Returns the exit code of the program. */
+    int (*verb)(void *ctx, int n, char **words, buf *out, char said[SERVE_SAID_BYTES]);
+    pawl_store *(*store)(void *ctx, pawl_err *err);     /* opens a handle of the store, which the server frees */
+    void (*note)(void *ctx, const char *text);          /* one line for the person who started the server */
+    void *ctx;
+    const char *const *listen;  /* "unix:PATH", "ADDRESS:PORT" and "[ADDRESS]:PORT" of loopback, "systemd"; at least one */
+    size_t nlisten;
+    const char *token;          /* of requests over TCP; NULL: nothing but unix sockets */
+    const char *token_note;     /* noted once the server listens on TCP; NULL: nothing */
+    const char *const *hosts;   /* further names by which clients reach it, for the Host header */
+    size_t nhosts;
+} serve_config;
+
+/* Serves until SIGTERM or SIGINT, then drains. PAWL_OK; PAWL_INVALID, a word of `listen` is wrong, or TCP without a token; PAWL_IO, PAWL_CONFLICT,
+ * PAWL_NOMEM. Main thread, before any other thread exists. */
+pawl_code serve_run(const serve_config *config, pawl_err *err);
+
+#endif

@@ -1,0 +1,68 @@
+/* serve_inner.h - what the files of this folder share. All of it belongs to the loop thread, except the queue of calls. */
+#ifndef SERVE_SERVE_INNER_H
+#define SERVE_SERVE_INNER_H
+
+#include "net/http/http.h"
+#include "serve/serve.h"
+
+typedef struct serve_calls serve_calls;         /* calls.c: the thread that performs verbs */
+typedef struct serve_events serve_events;       /* events.c: runs that are followed */
+
+typedef struct server {
+    const serve_config *config;
+    http_server *http;
+    pawl_store *store;          /* of the loop thread */
+    serve_calls *calls;
+    serve_events *events;
+} server;
+
+/* ---- problem.c: errors as application/problem+json ------------------------------------------------------------------ */
+
+/* `code` is a name of docs/ERRORS.md; `detail` is one line. Ends the request. */
+void problem(http_req *r, unsigned status, const char *code, const char *detail);
+void problem_of(http_req *r, const pawl_err *err);     /* by its code */
+void text_reply(http_req *r, const char *type, buf *body);      /* 200, or 304 by If-None-Match; frees `body` */
+
+/* ---- guard.c: who may ask ---------------------------------------------------------------------------------------------- */
+
+/* False: the request was refused, and has ended. */
+bool guard_admits(const server *s, http_req *r);
+
+/* ---- query.c: the parameters of a target ----------------------------------------------------------------------------------- */
+
+enum { PARAMS_MAX = 80 };
+typedef struct params {
+    const char *names[PARAMS_MAX], *values[PARAMS_MAX];
+    size_t n;
+    arena mem;
+} params;
+
+/* Decodes `query` (NULL: none). False: malformed, or too many; always params_free(). */
+bool params_read(params *p, const char *query);
+void params_free(params *p);
+const char *params_get(const params *p, const char *name);     /* NULL: not given */
+/* A segment of a path, decoded; NULL: malformed, or with a NUL or a slash in it. */
+const char *segment_decode(arena *mem, const char *text, size_t size);
+
+/* ---- calls.c ------------------------------------------------------------------------------------------------------------------ */
+
+serve_calls *calls_new(server *s, pawl_err *err);
+void calls_free(serve_calls *c);        /* after the loop has ended */
+/* Performs `words` (copied) and replies with what is printed, as `type`. `fine`: the exit codes that are no error, as bits. */
+void calls_add(serve_calls *c, http_req *r, const char *const *words, size_t n, const char *type, unsigned fine);
+
+/* ---- events.c --------------------------------------------------------------------------------------------------------------------- */
+
+serve_events *events_new(server *s, pawl_err *err);
+void events_free(serve_events *e);
+/* Follows these runs; ends the request with a problem when a cursor is wrong. */
+void events_follow(serve_events *e, http_req *r, const char *const *runs, size_t nruns, const char *from, const char *kinds, bool until_end);
+void events_drain(serve_events *e);     /* every stream is told, and ends */
+/* A page of items, as JSON. */
+void items_page(server *s, http_req *r, const char *run, const char *from, const char *kinds, size_t limit);
+
+/* ---- routes.c ----------------------------------------------------------------------------------------------------------------------- */
+
+void routes_serve(void *server, http_req *r);   /* the handler of the HTTP server */
+
+#endif
