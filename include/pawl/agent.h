@@ -122,6 +122,10 @@ PAWL_API const char *pawl_shown_name(pawl_shown s);     /* "executing_tool"; "" 
 typedef struct pawl_badge { const char *text, *color; } pawl_badge;
 PAWL_API pawl_badge pawl_shown_badge(pawl_shown s);     /* {"Using tool", "purple"} */
 
+/* The state of the agent's core (A1), which its display state is made from: "WaitingForUserInput", "CallingLlm", "ProcessingLlmResponse", "ExecutingTools",
+ * "PostToolsHook", "Error" or "ShuttingDown"; "": the run has not begun, or is not an agent's. */
+PAWL_API const char *pawl_agent_core(pawl_state *st);
+
 /* The state tables of an agent as pictures: 0 the core, 1 the wrapper, 2 a tool call, 3 the display state; NULL after the last, with err.code PAWL_OK.
  * The text is owned by `step` and valid until its next use. */
 PAWL_API const char *pawl_agent_draw(size_t index, pawl_picture format, pawl_step *step, pawl_err *err);

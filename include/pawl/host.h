@@ -93,6 +93,16 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_handle_answer(pawl_handle *a, const char *
  * of the model and is decided once more (P2); NULL: the arguments of the model. `wait`: as above, for approvals only. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_permit(pawl_handle *a, const char *wait, bool yes, const char *note, const char *input, pawl_err *err);
 
+/* The same yes, and from now on for every call that the same rules match: they are added to the grants of the agent, and of the child that asks, until
+ * `until_ms` (ms since 1970; 0: as long as they run). The yes is delivered first: if the rules cannot be, err says why and this one call is allowed.
+ * PAWL_INVALID: no allow rule could allow it (a rule, a hook or a signature asks), and err says why; PAWL_CONFLICT: it is not open. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_handle_allow(pawl_handle *a, const char *wait, int64_t until_ms, pawl_err *err);
+/* Sets the mode of the agent and lowers that of its children; above `rights` of its run it becomes that. PAWL_INVALID: no such mode. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_handle_mode(pawl_handle *a, pawl_mode mode, pawl_err *err);
+/* Changes the agent from outside: `update` is a JSON object with "@mode", "@policy" (docs/POLICY.md), "@grants" (a list of rules that is added) or "@config".
+ * An open approval that the new rules decide is closed. PAWL_INVALID: another channel, no mode, or rules that cannot be read; nothing is delivered. */
+PAWL_API PAWL_MUST_USE pawl_code pawl_handle_update(pawl_handle *a, const char *update, pawl_err *err);
+
 /* ---- the state of an agent ---------------------------------------------------------------------------------------------- */
 
 typedef struct pawl_handle_view {   /* a copy, for pawl_handle_view_free; what is not there is NULL */
@@ -117,6 +127,9 @@ typedef struct pawl_handle_view {   /* a copy, for pawl_handle_view_free; what i
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_state(pawl_handle *a, pawl_handle_view *out, pawl_err *err);
 PAWL_API void pawl_handle_view_free(pawl_handle_view *v);
 
+/* A channel of the agent as it is stored, as JSON text to free with free(): "messages" is the conversation, "output" the last answer; "null": it has no
+ * value. NULL: PAWL_GONE, PAWL_NOMEM, or a code of the store. */
+PAWL_API char *pawl_handle_channel(pawl_handle *a, const char *channel, pawl_err *err);
 /* Lists all open questions and approvals, each with its run: first those of the agent, then those of the children that it waits for, at any depth. `w` is
  * lent for the call; pawl_handle_answer takes its id. `fn` returns false to stop, and may use the host. A request stays in the list until its answer is
  * taken. */

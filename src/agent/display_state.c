@@ -144,6 +144,11 @@ bool pawl_agent_unknown(const pawl_wait *w)
     return w->kind == PAWL_WAIT_QUESTION && pawl_value_get(w->prompt, "known") != NULL && pawl_value_get(w->prompt, "outcome") != NULL;
 }
 
+const char *pawl_agent_core(pawl_state *st)
+{
+    return st == NULL ? "" : core_at_name(core_at_named(pawl_value_string(pawl_value_find(pawl_state_get(st, "@agent"), "/core/at"))));
+}
+
 const char *pawl_agent_call(pawl_state *st, size_t index, const pawl_value **said)
 {
     pawl_iter it = pawl_iter_of(pawl_state_get(st, "@uses"));

@@ -1,13 +1,16 @@
 /* handle.c - messages to an agent: each is a delivery, durable when the call returns, which the process that drives the run takes (E16).
  *
- * Called on any thread, one at a time for a handle; the store is used under the lock of the host (host_hold). */
+ * Called on any thread, one at a time for a handle; the store is used under the lock of the host (host_hold). Also what a program reads of an agent's
+ * channels. */
 #include "agent/agent.h"
 #include "host/open_questions.h"
 #include "host/host.h"
 #include "history/current_state.h"
 #include "history/index_check.h"
+#include "policy/gate.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 pawl_code pawl_handle_by(pawl_handle *a, const char *by, pawl_err *err)
@@ -287,4 +290,207 @@ pawl_code pawl_handle_permit(pawl_handle *a, const char *wait, bool yes, const c
     rc = b.failed ? fail(err, PAWL_NOMEM, "no memory for an answer") : answer_leave(a, wait, true, b.data, err);
     buf_free(&b);
     return rc;
+}
+
+/* ---- rights ---------------------------------------------------------------------------------------------------- */
+
+static pawl_code update_leave(pawl_handle *a, const char *run, const char *update, pawl_err *err)
+{
+    pawl_delivery d = { .kind = PAWL_DELIVER_UPDATE, .value = { update, strlen(update) } };
+    pawl_store *s = host_hold(a->h);
+    pawl_code rc = is_there(a, s, err);
+
+    if (rc == PAWL_OK)
+        rc = left_for(a, s, run, &d, err);
+    host_let(a->h);
+    return rc;
+}
+
+/* Rules that cannot be read would stop the agent, so they are read here first. */
+static pawl_code rules_check(const pawl_handle *a, arena *mem, const pawl_value *update, pawl_err *err)
+{
+    const pawl_value *policy = pawl_value_get(update, "@policy"), *grants = pawl_value_get(update, "@grants"), *all;
+    const pawl_type type = pawl_value_type(policy);
+    hook_list hooks;
+    pawl_err why = {0};
+    pawl_policy *p;
+    pawl_code rc;
+
+    if (policy != NULL && type != PAWL_TYPE_OBJECT && type != PAWL_TYPE_NULL)
+        return fail(err, PAWL_INVALID, "%s: @policy is an object of rules, or null", a->id);
+    if (grants != NULL && pawl_value_type(grants) != PAWL_TYPE_ARRAY)
+        return fail(err, PAWL_INVALID, "%s: @grants is a list of rules such as [{\"rule\":\"Bash(make)\"}]", a->id);
+    if ((all = gate_rules(mem, policy, grants != NULL ? value_pack(mem, NULL, "[v]", grants) : NULL)) == NULL)
+        return mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory for its rules", a->id) : PAWL_OK;
+    if ((p = gate_policy(NULL, all, &why)) == NULL)
+        return fail(err, why.code, "%s: %s", a->id, why.text);
+    pawl_policy_free(p);
+    rc = gate_hooks(mem, all, &hooks, &why);
+    return rc == PAWL_OK ? rc : fail(err, rc, "%s: %s", a->id, why.text);
+}
+
+/* Each member is a channel that an agent lets others change. */
+static pawl_code update_check(const pawl_handle *a, arena *mem, const pawl_value *v, const char *text, pawl_err *err)
+{
+    static const char *const channels[] = { "@mode", "@policy", "@grants", "@config" };
+    const pawl_value *mode = pawl_value_get(v, "@mode"), *config = pawl_value_get(v, "@config"), *key;
+    pawl_iter it = pawl_iter_of(v);
+
+    if (pawl_value_type(v) != PAWL_TYPE_OBJECT)
+        return fail(err, PAWL_INVALID, "%s: an update is an object of channels, and not %.60s", a->id, text);
+    while (pawl_iter_next(&it, &key) != NULL) {
+        const char *name = pawl_value_string(key);
+        size_t i = 0;
+
+        while (i < sizeof channels / sizeof *channels && strcmp(name, channels[i]) != 0)
+            i++;
+        if (i == sizeof channels / sizeof *channels)
+            return fail(err, PAWL_INVALID, "%s: an update may have @mode, @policy, @grants and @config, and not \"%.60s\"", a->id, name);
+    }
+    if (mode != NULL && pawl_mode_named(pawl_value_string(mode)) == PAWL_MODE_NONE)
+        return fail(err, PAWL_INVALID, "%s: @mode is one of plan, default, acceptEdits, bypassPermissions", a->id);
+    if (config != NULL && pawl_value_type(config) != PAWL_TYPE_OBJECT)
+        return fail(err, PAWL_INVALID, "%s: @config is an object", a->id);
+    return rules_check(a, mem, v, err);
+}
+
+pawl_code pawl_handle_update(pawl_handle *a, const char *update, pawl_err *err)
+{
+    const pawl_value *v;
+    pawl_err why = {0};
+    pawl_code rc;
+    arena mem;
+
+    if (a == NULL || update == NULL)
+        return fail(err, PAWL_INVALID, "%s: an update is JSON text", a != NULL ? a->id : "");
+    arena_init(&mem, NULL, 1024);
+    v = value_parse(&mem, update, strlen(update), "an update", &why);
+    rc = v == NULL ? fail(err, why.code, "%s: %s", a->id, why.text) : update_check(a, &mem, v, update, err);
+    arena_free(&mem);
+    return rc != PAWL_OK ? rc : update_leave(a, a->id, update, err);
+}
+
+pawl_code pawl_handle_mode(pawl_handle *a, pawl_mode mode, pawl_err *err)
+{
+    char text[64];
+
+    if (*pawl_mode_name(mode) == '\0')
+        return fail(err, PAWL_INVALID, "%s: there is no mode %d", a != NULL ? a->id : "", (int)mode);
+    snprintf(text, sizeof text, "{\"@mode\":\"%s\"}", pawl_mode_name(mode));
+    return pawl_handle_update(a, text, err);
+}
+
+typedef struct allowed { char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES]; size_t n; char run[ASKS_RUN_BYTES], id[ASKS_RUN_BYTES + 256]; } allowed;
+
+/* The rules that would allow the call about which the wait asks. Called while the store is held. */
+static pawl_code allowed_read(pawl_store *s, meaning *m, allowed *out, pawl_err *err)
+{
+    current_state now;
+    asks open = {0};
+    size_t i = 0;
+    pawl_code rc = current_state_load(&now, s, m->run, err);
+
+    if (rc == PAWL_OK)
+        rc = asks_own(&m->mem, now.st, &open);
+    while (i < open.n && strcmp(open.all[i].w.id, m->id) != 0)
+        i++;
+    if (rc == PAWL_OK)
+        rc = i == open.n ? fail(err, PAWL_CONFLICT, "%s: the approval %s is not open", m->run, m->id)
+                         : ask_always(m->run, pawl_state_get(now.st, "@policy"), &open.all[i].w, out->rules, &out->n, err);
+    else
+        (void)fail(err, rc, "%s: what it asks cannot be read", m->run);
+    current_state_free(&now);
+    return rc;
+}
+
+/* Which wait is meant, and those rules. */
+static pawl_code allowed_find(pawl_handle *a, const char *wait, allowed *out, pawl_err *err)
+{
+    meaning m = { .want = wait, .approvals = true };
+    pawl_store *s;
+    pawl_code rc;
+
+    arena_init(&m.mem, &a->h->alloc, 512);
+    s = host_hold(a->h);
+    if ((rc = is_there(a, s, err)) == PAWL_OK && (rc = meant(a, s, &m, err)) == PAWL_OK && (rc = allowed_read(s, &m, out, err)) == PAWL_OK) {
+        snprintf(out->run, sizeof out->run, "%s", m.run);
+        snprintf(out->id, sizeof out->id, "%s", m.id);
+    }
+    host_let(a->h);
+    arena_free(&m.mem);
+    return rc;
+}
+
+/* A run that has ended after the yes asks nothing any more. */
+static pawl_code grants_leave(pawl_handle *a, const char *run, const char *update, pawl_err *err)
+{
+    pawl_err why = {0};
+    const pawl_code rc = update_leave(a, run, update, &why);
+
+    return rc == PAWL_OK || rc == PAWL_CONFLICT || rc == PAWL_GONE ? PAWL_OK : fail(err, rc, "%s", why.text);
+}
+
+pawl_code pawl_handle_allow(pawl_handle *a, const char *wait, int64_t until_ms, pawl_err *err)
+{
+    allowed found = { .n = 0 };
+    pawl_code rc;
+    buf b;
+
+    if (a == NULL || until_ms < 0)
+        return fail(err, PAWL_INVALID, "%s: there is no %s", a != NULL ? a->id : "", a != NULL ? "such time" : "handle");
+    if ((rc = allowed_find(a, wait, &found, err)) != PAWL_OK)
+        return rc;
+    buf_init(&b, NULL);
+    buf_text(&b, "{\"@grants\":[");
+    for (size_t i = 0; i < found.n; i++) {
+        buf_text(&b, i > 0 ? ",{\"from\":\"an approval\",\"rule\":" : "{\"from\":\"an approval\",\"rule\":");
+        canon_string(&b, found.rules[i], strlen(found.rules[i]));
+        if (until_ms > 0)
+            buf_fmt(&b, ",\"until\":%lld", (long long)until_ms);
+        buf_text(&b, "}");
+    }
+    buf_put(&b, "]}", 3);
+    /* The yes first: the agent decides an open call again when it gets grants, and the approval would be closed before its answer came. */
+    rc = b.failed ? fail(err, PAWL_NOMEM, "%s: no memory for the rules", a->id) : pawl_handle_permit(a, found.id, true, NULL, NULL, err);
+    if (rc == PAWL_OK)
+        rc = grants_leave(a, found.run, b.data, err);
+    if (rc == PAWL_OK && strcmp(found.run, a->id) != 0)     /* its other children, too */
+        rc = grants_leave(a, a->id, b.data, err);
+    buf_free(&b);
+    return rc;
+}
+
+/* ---- what it has said --------------------------------------------------------------------------------------------- */
+
+char *pawl_handle_channel(pawl_handle *a, const char *channel, pawl_err *err)
+{
+    pawl_state *st = NULL;
+    const pawl_value *v;
+    pawl_head head;
+    pawl_store *s;
+    char *text = NULL;
+    pawl_code rc;
+    buf b;
+
+    if (a == NULL || channel == NULL) {
+        fail(err, PAWL_INVALID, "%s: which channel?", a != NULL ? a->id : "");
+        return NULL;
+    }
+    buf_init(&b, NULL);
+    s = host_hold(a->h);
+    if ((rc = handle_head(a, s, &head, err)) == PAWL_OK && (rc = pawl_history_state(s, a->id, 0, &st, err)) == PAWL_OK) {
+        if ((v = pawl_state_get(st, channel)) != NULL)
+            canon(&b, v);
+        else
+            buf_text(&b, "null");
+        buf_char(&b, '\0');
+        if (b.failed || (text = malloc(b.size)) == NULL)
+            fail(err, PAWL_NOMEM, "%s: no memory for its channel %.60s", a->id, channel);
+        else
+            memcpy(text, b.data, b.size);
+    }
+    host_let(a->h);
+    pawl_state_free(st);
+    buf_free(&b);
+    return text;
 }

@@ -6,6 +6,7 @@
 #include "history/current_state.h"
 #include "kernel/names.h"
 #include "kernel/state.h"
+#include "policy/gate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -246,4 +247,28 @@ void asks_top(pawl_store *store, const char *run, char top[ASKS_RUN_BYTES])
             return;
         asks_run_of(head.parent, at);
     }
+}
+
+pawl_code ask_always(const char *run, const pawl_value *policy, const pawl_wait *w, char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES], size_t *n, pawl_err *err)
+{
+    const char *ground = pawl_value_string(pawl_value_get(w->about, "ground")), *risk = pawl_value_string(pawl_value_get(w->about, "risk"));
+    pawl_request q = { .tool = pawl_value_string(pawl_value_get(w->about, "tool")), .args = pawl_value_get(w->about, "input"),
+                       .mode = pawl_mode_named(pawl_value_string(pawl_value_get(w->about, "mode"))), .cls = PAWL_PERMISSION_OTHER };
+    pawl_err why = { PAWL_OK, "" };
+    pawl_policy *p;
+
+    if (w->approvers != NULL)
+        return fail(err, PAWL_INVALID, "%s: a signature is for one call, and a rule would let others in that nobody signed: approve it once", run);
+    if (q.tool == NULL || q.args == NULL || ground == NULL || strcmp(ground, pawl_ground_name(PAWL_GROUND_DEFAULT)) != 0)
+        return fail(err, PAWL_INVALID, "%s: %s, and no allow rule changes that: approve it once", run,
+                    ground == NULL ? "the author of the file asks for it" : "what asks is a rule, a hook, or a command that cannot be parsed reliably");
+    for (int k = PAWL_PERMISSION_READ; k <= PAWL_PERMISSION_OTHER; k++)
+        if (risk != NULL && strcmp(pawl_permission_name((pawl_permission)k), risk) == 0)
+            q.cls = (pawl_permission)k;
+    p = pawl_value_type(policy) == PAWL_TYPE_OBJECT ? gate_policy(NULL, policy, &why) : pawl_policy_read(NULL, "{}", 2, &why);
+    if (p == NULL)
+        return fail(err, why.code < 0 ? why.code : PAWL_NOMEM, "%s", why.text);
+    *n = pawl_policy_always(p, &q, rules);
+    pawl_policy_free(p);
+    return *n > 0 ? PAWL_OK : fail(err, PAWL_INVALID, "%s: no rules can describe the whole call: approve it once", run);
 }

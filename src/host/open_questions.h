@@ -39,6 +39,10 @@ pawl_status asks_status(const asks *all, pawl_status own);
 /* Whether a delivery for the run will make it continue. Signals that an agent does not know stay in the mailbox and do not count. */
 pawl_code asks_told(pawl_store *store, const char *run, bool *told, pawl_err *err);
 
+/* The allow rules that would have allowed the call which the approval `w` of an agent asks about, by the rules of its run (NULL: none): *n of them. An error
+ * says why no allow rule could. */
+pawl_code ask_always(const char *run, const pawl_value *policy, const pawl_wait *w, char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES], size_t *n, pawl_err *err);
+
 /* The topmost parent of a run, which must be driven after an answer. If the run has ended, or its parent has ended or is missing, it is the run itself. */
 void asks_top(pawl_store *store, const char *run, char top[ASKS_RUN_BYTES]);
 /* The run in the id of a wait. */

@@ -8,7 +8,6 @@
 #include "cli/ui/view.h"
 #include "history/index_check.h"
 #include "net/net.h"
-#include "policy/gate.h"
 
 /* ---- for ever, or for a while ------------------------------------------------------------------------------ */
 
@@ -20,28 +19,6 @@ typedef struct always {
     int64_t until_ms;
     bool project;
 } always;
-
-/* The allow rules that would have allowed the call. An error says why no allow rule could. */
-static pawl_code always_find(session *s, const pawl_value *rules, const pawl_wait *w, always *out, pawl_err *err)
-{
-    const char *ground = pawl_value_string(pawl_value_get(w->about, "ground")), *risk = pawl_value_string(pawl_value_get(w->about, "risk"));
-    pawl_request q = { .tool = pawl_value_string(pawl_value_get(w->about, "tool")), .args = pawl_value_get(w->about, "input"),
-                       .mode = pawl_mode_named(pawl_value_string(pawl_value_get(w->about, "mode"))), .cls = PAWL_PERMISSION_OTHER };
-    pawl_policy *p;
-
-    if (q.tool == NULL || q.args == NULL || ground == NULL || strcmp(ground, pawl_ground_name(PAWL_GROUND_DEFAULT)) != 0)
-        return fail(err, PAWL_INVALID, "%s: %s, and no allow rule changes that: approve it once", s->run,
-                    ground == NULL ? "the author of the file asks for it" : "what asks is a rule, a hook, or a command that cannot be parsed reliably");
-    for (int k = PAWL_PERMISSION_READ; k <= PAWL_PERMISSION_OTHER; k++)
-        if (risk != NULL && strcmp(pawl_permission_name((pawl_permission)k), risk) == 0)
-            q.cls = (pawl_permission)k;
-    p = pawl_value_type(rules) == PAWL_TYPE_OBJECT ? gate_policy(NULL, rules, err) : pawl_policy_read(NULL, "{}", 2, err);
-    if (p == NULL)
-        return err->code;
-    out->n = pawl_policy_always(p, &q, out->rules);
-    pawl_policy_free(p);
-    return out->n > 0 ? PAWL_OK : fail(err, PAWL_INVALID, "%s: no rules can describe the whole call: approve it once", s->run);
-}
 
 /* Adds the rules to the run (and to the child that asks) or to the project's settings, and prints them first. */
 static pawl_code always_give(session *s, const char *run, const always *a, pawl_err *err)
@@ -98,7 +75,8 @@ static int always_wanted(session *s, const ask *of)
         return cli_usage(s->c, "--for is a duration such as 2h or 7d, and not \"%s\"", span);
     a.project = strcmp(word, "project") == 0;
     a.until_ms = epoch_ms() + ms;
-    if (pawl_history_state(session_store(s), of->run, 0, &st, &err) != PAWL_OK || always_find(s, pawl_state_get(st, "@policy"), &of->w, &a, &err) != PAWL_OK ||
+    if (pawl_history_state(session_store(s), of->run, 0, &st, &err) != PAWL_OK ||
+        ask_always(s->run, pawl_state_get(st, "@policy"), &of->w, a.rules, &a.n, &err) != PAWL_OK ||
         always_give(s, of->run, &a, &err) != PAWL_OK)
         code = cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
     pawl_state_free(st);
