@@ -82,6 +82,7 @@ struct cli_call {
     bool bare;                  /* it was called without a verb, as SDKs for agents do */
     char *said;                 /* the last error of the call, CLI_SAID_BYTES; "": none */
     FILE *out, *err;            /* of a call for a server; NULL: stdout and stderr */
+    bool served;                /* it is one: its arguments are whole ids of runs, and never files */
     bool json;                  /* --json was given (by a verb that has it) */
     bool out_tty, err_tty;
     bool colour;                /* stdout may have colours; for stderr: err_colour. NO_COLOR and TERM=dumb are honoured */

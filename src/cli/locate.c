@@ -245,6 +245,11 @@ pawl_code cli_run_id(cli_call *c, pawl_store *s, const char *given, char run[RUN
     pawl_code rc;
 
     run[0] = '\0';
+    if (c->served) {
+        rc = s->verbs->head(s, given, &head, err);
+        snprintf(run, RUN_ID_BYTES, "%s", rc == PAWL_OK ? given : "");
+        return rc;
+    }
     if (strcmp(given, "@") == 0) {
         rc = s->verbs->list(s, &all, see_latest, run, err);
         return rc != PAWL_OK || run[0] != '\0' ? rc

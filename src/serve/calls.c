@@ -5,7 +5,10 @@
 #include "serve/serve_inner.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { WORDS_MAX = 64, WAITING_MAX = 1000 };
 
@@ -21,6 +24,7 @@ typedef struct verb_call {
     size_t n;
     buf text;                   /* the words */
     buf out;
+    atomic_bool gone;           /* its client */
     char said[SERVE_SAID_BYTES];
 } verb_call;
 
@@ -57,10 +61,19 @@ static void call_reply(verb_call *k)
     } rows[] = { { 500, "io" }, { 500, "effect" }, { 400, "invalid" }, { 409, "conflict" }, { 409, "canceled" }, { 503, "io" }, { 409, "held" } };
     const size_t row = k->code >= 0 && (size_t)k->code < sizeof rows / sizeof rows[0] ? (size_t)k->code : 0;
 
-    if (k->code >= 0 && k->code < 32 && (k->fine >> k->code & 1) != 0)
+    /* 1 is "they differ" of one verb, and a failure of every: that has said why. */
+    if (k->code >= 0 && k->code < 32 && (k->fine >> k->code & 1) != 0 && (k->code == 0 || (k->said[0] == '\0' && k->out.size > 0)))
         text_reply(k->r, k->type, &k->out);
     else
         problem(k->r, rows[row].status, rows[row].code, k->said[0] != '\0' ? k->said : "the verb failed, and did not say why");
+}
+
+static void call_gone(http_req *r, void *data)
+{
+    verb_call *k = data;
+
+    (void)r;
+    atomic_store(&k->gone, true);
 }
 
 static void call_done(void *ctx)
@@ -87,9 +100,12 @@ static void *perform(void *ctx)
         pthread_mutex_unlock(&c->lock);
         if (k == NULL)
             return NULL;
-        k->code = config->verb(config->ctx, (int)k->n, k->words, &k->out, k->said);
-        if (!http_post(c->s->http, call_done, k))
-            return NULL;        /* no memory: calls_free() ends it */
+        if (atomic_load(&k->gone))
+            snprintf(k->said, sizeof k->said, "the client is gone");
+        else
+            k->code = config->verb(config->ctx, (int)k->n, k->words, &k->out, k->said);
+        while (!http_post(c->s->http, call_done, k))
+            nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);         /* no memory now */
     }
 }
 
@@ -146,6 +162,7 @@ void calls_add(serve_calls *c, http_req *r, const char *const *words, size_t n, 
     k->r = r;
     k->type = type;
     k->fine = fine;
+    k->code = 1;
     k->n = n;
     buf_init(&k->text, NULL);
     buf_init(&k->out, NULL);
@@ -163,6 +180,7 @@ void calls_add(serve_calls *c, http_req *r, const char *const *words, size_t n, 
     }
     for (size_t i = 0; i < n; i++, at += strlen(k->text.data + at) + 1)
         k->words[i] = k->text.data + at;
+    http_set(r, k, call_gone);
     pthread_mutex_lock(&c->lock);
     *c->last = k;
     c->last = &k->next;

@@ -24,6 +24,7 @@ typedef struct follow {         /* one run in one stream */
     topic *t;                   /* FOLLOW_LIVE */
     struct follow *next, *prev; /* of the topic */
     pawl_items *reader;         /* FOLLOW_CATCHING */
+    uint64_t life;              /* of the run: another one may come to have its id */
     char cursor[CURSOR_BYTES];  /* after the last change that was written; "": from the beginning */
     uint8_t state;              /* follow_state */
     bool halted;                /* the run has ended, and all of it was written */
@@ -35,7 +36,8 @@ struct watcher {
     watcher *next, *prev;
     unsigned kinds;
     bool until_end;
-    bool gone;                  /* its client */
+    bool gone;                  /* its client, or it was finished */
+    http_frame *last;           /* the event that ends it; NULL: none */
     size_t n;
     char *runs;                 /* the texts of the follows */
     follow follows[];
@@ -44,6 +46,7 @@ struct watcher {
 struct topic {
     topic *next;
     char *run;
+    uint64_t life;
     pawl_items *reader;
     follow *live;
 };
@@ -85,8 +88,17 @@ static void member(buf *b, const char *name, const char *text)
     buf_char(b, ',');
 }
 
+/* "RUN~LIFE:SEQ.INDEX": with the life, because a run that is removed may be begun again under its id. */
+static void cursor_text(buf *b, const char *cursor, const char *run, uint64_t life)
+{
+    const size_t size = strlen(run);
+
+    PAWL_ASSERT(strncmp(cursor, run, size) == 0, "a cursor names its run");
+    buf_fmt(b, "%s~%016llx%s", run, (unsigned long long)life, cursor + size);
+}
+
 /* Canonical JSON. `json`: the content of the change. */
-static void change_json(buf *b, const pawl_item_change *ch, const char *json)
+static void change_json(buf *b, const pawl_item_change *ch, uint64_t life, const char *json)
 {
     static const struct { unsigned bit; const char *name; } whats[] = { { PAWL_ITEM_ADDED, "added" }, { PAWL_ITEM_EMITTED, "emitted" },
         { PAWL_ITEM_ENDED, "ended" }, { PAWL_ITEM_GAP, "gap" }, { PAWL_ITEM_UPDATED, "updated" } };
@@ -95,7 +107,9 @@ static void change_json(buf *b, const pawl_item_change *ch, const char *json)
     buf_char(b, '{');
     member(b, "call", ch->call);
     member(b, "child", ch->child);
-    member(b, "cursor", ch->cursor);
+    buf_word(b, "\"cursor\":\"");       /* ids of runs need no escapes */
+    cursor_text(b, ch->cursor, ch->run, life);
+    buf_word(b, "\",");
     member(b, "id", ch->id);
     buf_fmt(b, "\"json\":%s,", json);
     member(b, "kind", pawl_item_kind_name(ch->kind));
@@ -123,14 +137,14 @@ typedef struct outgoing {
     http_frame *whole;          /* with its id, for streams of one run; NULL: not made yet */
 } outgoing;
 
-static bool outgoing_make(outgoing *n, const pawl_item_change *ch, pawl_items *reader)
+static bool outgoing_make(outgoing *n, const pawl_item_change *ch, uint64_t life, pawl_items *reader)
 {
     const char *json = pawl_items_json(reader, NULL);
 
     *n = (outgoing){ .ch = ch };
     buf_init(&n->text, NULL);
     buf_word(&n->text, "event: item\ndata: ");
-    change_json(&n->text, ch, json != NULL ? json : "null");
+    change_json(&n->text, ch, life, json != NULL ? json : "null");
     buf_word(&n->text, "\n\n");
     return !n->text.failed;
 }
@@ -169,8 +183,10 @@ static http_frame *outgoing_frame(outgoing *n, const follow *of)
     for (size_t i = 0; i < w->n; i++) {
         const follow *f = &w->follows[i];
 
-        buf_text(&id, i > 0 ? " " : "");
-        buf_text(&id, f == of ? n->ch->cursor : f->cursor);
+        if (f != of && f->cursor[0] == '\0')
+            continue;           /* nothing of it was written */
+        buf_text(&id, id.size > 0 ? " " : "");
+        cursor_text(&id, f == of ? n->ch->cursor : f->cursor, f->run, f->life);
     }
     http_frame *frame = id.failed ? NULL : frame_with_id(&n->text, &id);
 
@@ -211,15 +227,12 @@ static void hold(watcher *w)
 /* The stream ends; with `text`, an event, if not NULL. */
 static void finish(watcher *w, const char *text)
 {
-    http_frame *f = text != NULL ? http_frame_new(NULL, text, strlen(text)) : NULL;
-
     for (size_t i = 0; i < w->n; i++)
         if (w->follows[i].state != FOLLOW_OVER)
             follow_to(&w->follows[i], FOLLOW_OVER);
-    if (f != NULL && !w->gone)
-        http_put(w->r, f);
-    http_frame_drop(f);
-    w->gone = true;             /* freed at the next look */
+    if (text != NULL && w->last == NULL)
+        w->last = http_frame_new(NULL, text, strlen(text));
+    w->gone = true;             /* freed at the next look, after `last` */
 }
 
 static void finish_with_error(watcher *w, const pawl_err *err)
@@ -300,7 +313,7 @@ static bool topic_look(topic *t)
 
         if (t->live == NULL)
             continue;           /* nobody is at its place */
-        if (!outgoing_make(&n, &ch, t->reader)) {   /* nobody gets it: each comes back with its cursor */
+        if (!outgoing_make(&n, &ch, t->life, t->reader)) {   /* nobody gets it: each comes back with its cursor */
             while (t->live != NULL)
                 hold(t->live->w);
         }
@@ -317,16 +330,22 @@ static bool topic_look(topic *t)
     return rc > PAWL_OK;
 }
 
-static topic *topic_of(serve_events *e, follow *f)
+/* NULL: see err. */
+static topic *topic_of(serve_events *e, follow *f, pawl_err *err)
 {
     topic *t = e->topics;
 
-    while (t != NULL && strcmp(t->run, f->run) != 0)
+    while (t != NULL && (t->life != f->life || strcmp(t->run, f->run) != 0))
         t = t->next;
-    if (t != NULL || (t = calloc(1, sizeof *t)) == NULL)
+    if (t != NULL)
         return t;
+    if ((t = calloc(1, sizeof *t)) == NULL) {
+        fail(err, PAWL_NOMEM, "no memory");
+        return NULL;
+    }
+    t->life = f->life;
     t->run = malloc(strlen(f->run) + 1);
-    t->reader = reader_at(e, f->run, f->cursor, NULL);
+    t->reader = reader_at(e, f->run, f->cursor, err);
     if (t->run == NULL || t->reader == NULL) {
         free(t->run);
         pawl_items_close(t->reader);
@@ -369,12 +388,14 @@ static void catch_up(serve_events *e, follow *f)
             f->halted = rc == PAWL_HALTED;
             go_live(f, at_end);
         } else if (rc != PAWL_OK) {
-            at_end = topic_of(e, f);
+            at_end = topic_of(e, f, &err);
+            if (at_end == NULL && err.code != PAWL_OK && err.code != PAWL_NOMEM)
+                finish_with_error(f->w, &err);
             if (at_end == NULL || !topic_look(at_end))
                 return;         /* no memory, or much to read: the next look goes on */
         } else {
             at_end = NULL;
-            if (outgoing_make(&n, &ch, f->reader))
+            if (outgoing_make(&n, &ch, f->life, f->reader))
                 write_change(f, &n);
             else
                 hold(f->w);
@@ -394,7 +415,8 @@ static void watcher_free(watcher *w)
     if (w->next != NULL)
         w->next->prev = w->prev;
     http_set(w->r, NULL, NULL);
-    http_end(w->r);
+    http_end_with(w->r, w->last);
+    http_frame_drop(w->last);
     free(w->runs);
     free(w);
 }
@@ -439,12 +461,38 @@ static void sweep(serve_events *e)
     }
 }
 
+static pawl_code life_of(serve_events *e, const char *run, uint64_t *life, pawl_err *err)
+{
+    pawl_head head = { 0 };
+    const pawl_code rc = e->s->store->verbs->head(e->s->store, run, &head, err);
+
+    *life = head.life;
+    return rc;
+}
+
+/* Whether the run is still there; a reader at its end does not look. */
+static bool topic_lives(serve_events *e, topic *t)
+{
+    pawl_err err = { 0 };
+    uint64_t life = 0;
+    const pawl_code rc = life_of(e, t->run, &life, &err);
+
+    if ((rc == PAWL_OK && life == t->life) || (rc != PAWL_OK && rc != PAWL_GONE))
+        return true;            /* a store that cannot be read now is the reader's matter */
+    err = (pawl_err){ 0 };
+    fail(&err, PAWL_GONE, "%s: the run was removed", t->run);
+    while (t->live != NULL)
+        finish_with_error(t->live->w, &err);
+    return false;
+}
+
 static void look(void *ctx)
 {
     serve_events *e = ctx;
 
     for (topic *t = e->topics; t != NULL; t = t->next)
-        topic_look(t);
+        if (topic_lives(e, t))
+            topic_look(t);
     for (watcher *w = e->watchers; w != NULL; w = w->next)
         for (size_t i = 0; i < w->n && !w->gone; i++)
             if (w->follows[i].state == FOLLOW_CATCHING)
@@ -523,24 +571,47 @@ static unsigned kinds_of(const char *names)
 
 static const char kinds_wrong[] = "kinds: names separated by commas, of run, message, tool_call, node, task, wait, child, artifact, error, usage";
 
-/* The cursor of `run` in the id of an event; "" if it has none. False: it is too long. */
-static bool cursor_of(const char *from, const char *run, size_t nruns, char cursor[CURSOR_BYTES])
+/* If this word of an id is of `run`, its cursor as the store has it. False: it is of another run. PAWL_GONE in `err`: of an earlier one with this id. */
+static bool cursor_read(const char *word, size_t n, const char *run, uint64_t life, char cursor[CURSOR_BYTES], pawl_err *err)
 {
     const size_t size = strlen(run);
+    const char *rest = word + size;
+    char *end = NULL;
 
-    cursor[0] = '\0';
+    if (n <= size || strncmp(word, run, size) != 0 || (*rest != ':' && *rest != '~'))
+        return false;
+    if (*rest == '~') {
+        const uint64_t of = strtoull(rest + 1, &end, 16);
+
+        if (end == rest + 1 || *end != ':' || end >= word + n)
+            return false;
+        if (of != life)
+            fail(err, PAWL_GONE, "%s: the cursor is of an earlier run with this id, which was removed", run);
+        rest = end;
+    }
+    n -= (size_t)(rest - word);
+    if (size + n >= CURSOR_BYTES)
+        return false;
+    memcpy(cursor, run, size);
+    memcpy(cursor + size, rest, n);
+    cursor[size + n] = '\0';
+    return true;
+}
+
+/* The places of the runs in `from`, the id of an event: words separated by blanks, each of one of them. */
+static pawl_code cursors_read(watcher *w, const char *from, pawl_err *err)
+{
     while (from != NULL && *from != '\0') {
         const size_t n = strcspn(from, " ");
+        bool found = n == 0;
 
-        if (nruns == 1 || (n > size && strncmp(from, run, size) == 0 && from[size] == ':')) {
-            if (n >= CURSOR_BYTES)
-                return false;
-            memcpy(cursor, from, n);
-            cursor[n] = '\0';
-        }
+        for (size_t i = 0; i < w->n && !found; i++)
+            found = cursor_read(from, n, w->follows[i].run, w->follows[i].life, w->follows[i].cursor, err);
+        if (!found)
+            return fail(err, PAWL_INVALID, "from: a word of it is no cursor of a run of this stream");
         from += n + (from[n] == ' ' ? 1 : 0);
     }
-    return true;
+    return err->code;
 }
 
 static watcher *watcher_new(serve_events *e, http_req *r, const char *const *runs, size_t n)
@@ -566,30 +637,36 @@ static watcher *watcher_new(serve_events *e, http_req *r, const char *const *run
     return w;
 }
 
+static void reply_of(http_req *r, const pawl_err *err)
+{
+    if (err->code == PAWL_GONE)
+        problem(r, 410, "gone", err->text);
+    else
+        problem_of(r, err);
+}
+
 /* Opens the readers. False: the problem was replied. */
 static bool open_readers(watcher *w, const char *from)
 {
     pawl_err err = { 0 };
+    size_t opened = 0;
 
-    for (size_t i = 0; i < w->n; i++) {
-        follow *f = &w->follows[i];
+    for (size_t i = 0; i < w->n && err.code == PAWL_OK; i++)
+        (void)life_of(w->e, w->follows[i].run, &w->follows[i].life, &err);
+    if (err.code == PAWL_OK && cursors_read(w, from, &err) == PAWL_OK)
+        for (; opened < w->n; opened++) {
+            follow *f = &w->follows[opened];
 
-        if (!cursor_of(from, f->run, w->n, f->cursor))
-            fail(&err, PAWL_INVALID, "%s: a cursor is too long", f->run);
-        else
-            f->reader = reader_at(w->e, f->run, f->cursor, &err);
-        if (f->reader == NULL) {
-            if (err.code == PAWL_GONE)
-                problem(w->r, 410, "gone", err.text);
-            else
-                problem_of(w->r, &err);
-            while (i-- > 0)
-                pawl_items_close(w->follows[i].reader);
-            return false;
+            if ((f->reader = reader_at(w->e, f->run, f->cursor, &err)) == NULL)
+                break;
+            sm_begin(&follow_table, &f->state, FOLLOW_CATCHING, f);
         }
-        sm_begin(&follow_table, &f->state, FOLLOW_CATCHING, f);
-    }
-    return true;
+    if (opened == w->n)
+        return true;
+    reply_of(w->r, &err);
+    while (opened-- > 0)
+        pawl_items_close(w->follows[opened].reader);
+    return false;
 }
 
 void events_follow(serve_events *e, http_req *r, const char *const *runs, size_t nruns, const char *from, const char *kinds, bool until_end)
@@ -597,10 +674,6 @@ void events_follow(serve_events *e, http_req *r, const char *const *runs, size_t
     static const http_field fields[] = { { "Content-Type", "text/event-stream" }, { "Cache-Control", "no-store" }, { "X-Accel-Buffering", "no" } };
     const unsigned bits = kinds_of(kinds);
 
-    if (strcmp(http_method(r), "HEAD") == 0) {
-        http_reply(r, 200, fields, 3, NULL, 0);
-        return;
-    }
     for (size_t i = 0; i < nruns; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(runs[i], runs[k]) == 0) {
@@ -609,6 +682,10 @@ void events_follow(serve_events *e, http_req *r, const char *const *runs, size_t
             }
     if (bits == 0) {
         problem(r, 400, "invalid", kinds_wrong);
+        return;
+    }
+    if (strcmp(http_method(r), "HEAD") == 0) {
+        http_reply(r, 200, fields, 3, NULL, 0);
         return;
     }
     watcher *w = watcher_new(e, r, runs, nruns);
@@ -636,21 +713,25 @@ void events_follow(serve_events *e, http_req *r, const char *const *runs, size_t
 
 void items_page(server *s, http_req *r, const char *run, const char *from, const char *kinds, size_t limit)
 {
-    const pawl_items_options o = { .from = from, .kinds = kinds_of(kinds) };
+    char cursor[CURSOR_BYTES] = "";
+    pawl_items_options o = { .kinds = kinds_of(kinds) };
     pawl_item_change ch;
     pawl_err err = { 0 };
-    pawl_items *reader = o.kinds != 0 ? pawl_items_open(NULL, s->store, run, &o, &err) : NULL;
+    pawl_items *reader = NULL;
     pawl_code rc = PAWL_OK;
+    uint64_t life = 0;
     size_t n = 0;
     buf b;
 
+    if (o.kinds == 0)
+        fail(&err, PAWL_INVALID, "%s", kinds_wrong);
+    else if (life_of(s->events, run, &life, &err) == PAWL_OK && from != NULL && !cursor_read(from, strlen(from), run, life, cursor, &err))
+        fail(&err, PAWL_INVALID, "from: no cursor of this run");
+    o.from = cursor[0] != '\0' ? cursor : NULL;
+    if (err.code == PAWL_OK)
+        reader = pawl_items_open(NULL, s->store, run, &o, &err);
     if (reader == NULL) {
-        if (o.kinds == 0)
-            problem(r, 400, "invalid", kinds_wrong);
-        else if (err.code == PAWL_GONE)
-            problem(r, 410, "gone", err.text);
-        else
-            problem_of(r, &err);
+        reply_of(r, &err);
         return;
     }
     buf_init(&b, NULL);
@@ -659,11 +740,11 @@ void items_page(server *s, http_req *r, const char *run, const char *from, const
         const char *json = pawl_items_json(reader, NULL);
 
         buf_text(&b, n++ > 0 ? "," : "");
-        change_json(&b, &ch, json != NULL ? json : "null");
+        change_json(&b, &ch, life, json != NULL ? json : "null");
     }
-    buf_word(&b, "],\"cursor\":");
-    canon_string(&b, pawl_items_cursor(reader), strlen(pawl_items_cursor(reader)));
-    buf_fmt(&b, ",\"more\":%s,\"over\":%s}\n", rc == PAWL_OK ? "true" : "false", rc == PAWL_HALTED ? "true" : "false");
+    buf_word(&b, "],\"cursor\":\"");
+    cursor_text(&b, pawl_items_cursor(reader), run, life);
+    buf_fmt(&b, "\",\"more\":%s,\"over\":%s}\n", rc == PAWL_OK ? "true" : "false", rc == PAWL_HALTED ? "true" : "false");
     pawl_items_close(reader);
     if (rc < 0) {
         buf_free(&b);

@@ -77,6 +77,6 @@ bool guard_admits(const server *s, http_req *r)
     }
     if (has_token(s, r))
         return true;
-    problem(r, 401, "denied", "the request needs Authorization: Bearer TOKEN; the server prints the token, or where it is, when it starts");
+    problem(r, 401, "denied", "the request needs Authorization: Bearer TOKEN; the token is where the server was told, or where it says when it starts");
     return false;
 }

@@ -25,6 +25,7 @@ static const char *const log_options[] = { "from", NULL };
 static const char *const draw_options[] = { "format", "table", NULL };
 static const char *const diff_options[] = { "at-parting", NULL };
 static const char *const no_options[] = { NULL };
+static const char *const formats[] = { "text", "mermaid", "dot", NULL };    /* an svg would need a program, which takes its time */
 static const char *const flags[] = { "waiting", "parked", "all", "at-parting", NULL };
 
 static bool among(const char *const *names, const char *name)
@@ -79,7 +80,9 @@ static void follow_runs(server *s, http_req *r, const char *const *runs, size_t 
 {
     const char *last = http_header(r, "last-event-id"), *until = params_get(p, "until");
 
-    if (until != NULL && strcmp(until, "end") != 0)
+    if (last != NULL && !utf8_valid(last, strlen(last)))
+        problem(r, 400, "invalid", "Last-Event-ID: not the id of an event");
+    else if (until != NULL && strcmp(until, "end") != 0)
         problem(r, 400, "invalid", "until: only `end`, for a stream that ends when its runs have");
     else
         events_follow(s->events, r, runs, n, last != NULL ? last : params_get(p, "from"), params_get(p, "kinds"), until != NULL);
@@ -202,6 +205,21 @@ static void options_wrong(http_req *r, const route *row, const char *name)
     buf_free(&b);
 }
 
+/* False: the problem was replied. */
+static bool option_fits(http_req *r, const route *row, const char *name, const char *value)
+{
+    if (!among(row->options, name)) {
+        options_wrong(r, row, name);
+    } else if (row->verb != NULL && among(flags, name) && *value != '\0') {
+        problem(r, 400, "invalid", "waiting, parked, all and at-parting are given without a value");
+    } else if (strcmp(name, "format") == 0 && !among(formats, value)) {
+        problem(r, 400, "invalid", "format: text, mermaid or dot");
+    } else {
+        return true;
+    }
+    return false;
+}
+
 /* The words of the row's verb: options as --NAME=VALUE, so that no value is taken for an option, and the runs after "--". */
 static void serve_verb(server *s, http_req *r, const route *row, const char *const *runs, size_t nruns, params *p)
 {
@@ -242,10 +260,7 @@ static void serve_row(server *s, http_req *r, const route *row, const pawl_bytes
         return;
     }
     for (size_t i = 0; i < p.n && good; i++)
-        if (!among(row->options, p.names[i])) {
-            options_wrong(r, row, p.names[i]);
-            good = false;
-        }
+        good = option_fits(r, row, p.names[i], p.values[i]);
     for (size_t i = 0; i < nruns && good; i++)
         good = run_is_there(s, r, runs[i]);
     if (good && row->verb != NULL)
@@ -265,6 +280,10 @@ void routes_serve(void *ctx, http_req *r)
     /* A probe of a load balancer has no token, and learns nothing. */
     if (strcmp(path, "/healthz") != 0 && !guard_admits(s, r))
         return;
+    if (http_stopping(s->http) && strcmp(path, "/healthz") != 0) {
+        problem(r, 503, "canceled", "the server stops");
+        return;
+    }
     for (size_t i = 0; i < ROUTES; i++) {
         if (!fits(&routes[i], path, runs, &nruns))
             continue;

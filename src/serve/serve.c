@@ -4,13 +4,20 @@
 #include "net/http/http.h"
 #include "serve/serve_inner.h"
 
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { SYSTEMD_FIRST_FD = 3, DRAIN_MS = 10000 };
+/* No route reads a body. FILES_APART: descriptors for all that is no connection. */
+enum { BODY_MOST = 1024, CONNECTIONS_MOST = 10000, CONNECTIONS_LEAST = 16, FILES_APART = 64 };
 
 static void note(const server *s, const char *fmt, ...) PAWL_PRINTF(2, 3);
 static void note(const server *s, const char *fmt, ...)
@@ -55,6 +62,19 @@ static pawl_code listen_tcp(server *s, const char *word, pawl_err *err)
     return rc;
 }
 
+static bool is_local(int fd)
+{
+    struct sockaddr_storage at = { 0 };
+    socklen_t size = sizeof at;
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&at;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&at;
+
+    if (getsockname(fd, (struct sockaddr *)&at, &size) != 0)
+        return false;
+    return at.ss_family == AF_UNIX || (at.ss_family == AF_INET && (ntohl(v4->sin_addr.s_addr) >> 24) == 127) ||
+           (at.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr));
+}
+
 /* The sockets that systemd opened for this process. */
 static pawl_code listen_systemd(server *s, pawl_err *err)
 {
@@ -64,8 +84,16 @@ static pawl_code listen_systemd(server *s, pawl_err *err)
 
     if (rc == PAWL_OK && (n < 1 || n > 64))
         rc = fail(err, PAWL_INVALID, "--listen systemd: LISTEN_FDS has no sockets for this process");
-    for (int fd = SYSTEMD_FIRST_FD; rc == PAWL_OK && fd < SYSTEMD_FIRST_FD + (int)n; fd++)
-        rc = http_listen_fd(s->http, fd, err);
+    unsetenv("LISTEN_PID");     /* they are of this process, and of no program that it starts */
+    unsetenv("LISTEN_FDS");
+    for (int fd = SYSTEMD_FIRST_FD; rc == PAWL_OK && fd < SYSTEMD_FIRST_FD + (int)n; fd++) {
+        if (!is_local(fd))
+            rc = fail(err, PAWL_INVALID, "--listen systemd: socket %d is neither of loopback nor a unix socket; what goes over a network needs TLS", fd);
+        else if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+            rc = fail(err, PAWL_IO, "--listen systemd: socket %d cannot be used", fd);
+        else
+            rc = http_listen_fd(s->http, fd, err);
+    }
     if (rc == PAWL_OK)
         note(s, "serving on %ld socket%s of systemd", n, n == 1 ? "" : "s");
     return rc;
@@ -129,10 +157,25 @@ static pawl_code run(server *s, stopper *st, pawl_err *err)
     return rc;
 }
 
+/* As many connections as this process may have descriptors for: at that limit an idle one makes room, while a failed accept would make none. */
+static unsigned connections_of(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return CONNECTIONS_LEAST;
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur < CONNECTIONS_LEAST + FILES_APART)
+        return CONNECTIONS_LEAST;
+    return files.rlim_cur - FILES_APART < CONNECTIONS_MOST ? (unsigned)(files.rlim_cur - FILES_APART) : CONNECTIONS_MOST;
+}
+
 pawl_code serve_run(const serve_config *config, pawl_err *err)
 {
     server s = { .config = config };
-    const http_config http = { .handler = routes_serve, .ctx = &s, .limits = { .drain_ms = DRAIN_MS } };
+    const http_config http = { .handler = routes_serve, .ctx = &s,
+        .limits = { .drain_ms = DRAIN_MS, .body_bytes = BODY_MOST, .connections = connections_of() } };
     sigset_t stops, before;
     stopper st = { .s = &s };
     pawl_code rc = PAWL_IO;
@@ -149,12 +192,12 @@ pawl_code serve_run(const serve_config *config, pawl_err *err)
         rc = run(&s, &st, err);
     else
         rc = err->code;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);        /* a verb that takes long: one more signal ends the process */
     calls_free(s.calls);
     events_free(s.events);
     http_free(s.http);
     pawl_store_free(s.store);
     if (st.fd >= 0)
         close(st.fd);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
 }

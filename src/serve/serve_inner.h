@@ -30,7 +30,7 @@ bool guard_admits(const server *s, http_req *r);
 
 /* ---- query.c: the parameters of a target ----------------------------------------------------------------------------------- */
 
-enum { PARAMS_MAX = 80 };
+enum { PARAMS_MAX = 48 };
 typedef struct params {
     const char *names[PARAMS_MAX], *values[PARAMS_MAX];
     size_t n;

@@ -135,7 +135,7 @@ static bool table_known(const char *name)
 static int draw_run(cli_call *c)
 {
     const char *format = cli_given(c, "format") != NULL ? cli_given(c, "format") : "text";
-    bool file = is_file(c->args[0]);
+    bool file = !c->served && is_file(c->args[0]);
     pawl_state *st = NULL;
     pawl_err err = {0};
     session *s;

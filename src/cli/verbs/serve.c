@@ -38,7 +38,7 @@ static pawl_code token_check(const char *token, const char *where, pawl_err *err
 /* The first line of the file at `path`, which only its owner may read. */
 static pawl_code token_read(const char *path, char token[TOKEN_MOST + 1], pawl_err *err)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat at;
     ssize_t n;
 
@@ -59,24 +59,27 @@ static pawl_code token_read(const char *path, char token[TOKEN_MOST + 1], pawl_e
 static pawl_code token_make(const char *path, pawl_err *err)
 {
     uint8_t bytes[TOKEN_BYTES];
-    char text[2 * TOKEN_BYTES + 2];
-    int fd;
+    char text[2 * TOKEN_BYTES + 2], beside[OWN_PATH_BYTES + 48];
+    int fd, rc;
 
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
         return fail(err, PAWL_IO, "no random bytes for a token: %s", strerror(errno));
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     memcpy(text + 2 * sizeof bytes, "\n", 2);
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    snprintf(beside, sizeof beside, "%s.%ld", path, (long)getpid());
+    (void)unlink(beside);
+    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return fail(err, errno == EEXIST ? PAWL_CONFLICT : PAWL_IO, "%.160s cannot be made: %s", path, strerror(errno));
+        return fail(err, PAWL_IO, "%.160s cannot be made: %s", path, strerror(errno));
     const bool good = write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1;
 
-    if (close(fd) != 0 || !good) {
-        unlink(path);
-        return fail(err, PAWL_IO, "%.160s cannot be written", path);
-    }
-    return PAWL_OK;
+    /* It gets its name when it is whole; another process may have been first. */
+    rc = close(fd) != 0 || !good ? -1 : link(beside, path);
+    const int why = errno;
+
+    (void)unlink(beside);
+    return rc == 0 ? PAWL_OK : fail(err, good && why == EEXIST ? PAWL_CONFLICT : PAWL_IO, "%.160s cannot be written: %s", path, strerror(why));
 }
 
 /* PAWL_TOKEN, or the file of --token-file, or the file beside the stores, which is made. */

@@ -88,6 +88,8 @@ static void free_if_over(conn *c)
     call_clear(&c->call);
     buf_free(&c->ahead);
     mem_free(&s->alloc, c, sizeof *c);
+    if (s->conns == NULL && s->state != SERVER_OPEN)
+        uv_unref((uv_handle_t *)&s->wake);      /* nothing is left to wait for */
 }
 
 static void on_closed(uv_handle_t *h)
@@ -270,7 +272,9 @@ void conn_refuse(conn *c, unsigned status, const char *why)
     buf_init(&head, &c->s->alloc);
     buf_init(&body, &c->s->alloc);
     /* `why` is a text of this folder or of llhttp: without quotes and control characters. */
-    buf_fmt(&body, "{\"title\":\"%s\",\"status\":%u,\"detail\":\"%s\"}\n", http_status_text(status), status, why);
+    buf_fmt(&body, "{\"code\":\"%s\",\"detail\":\"%s\",\"status\":%u,\"title\":\"%s\"}\n",
+            status == 408 ? "timeout" : status == 413 || status == 414 || status == 431 || status == 503 ? "limit" : "invalid", why, status,
+            http_status_text(status));
     h.size = (int64_t)body.size;
     head_write(&head, &h);
     http_frame *f = head.failed || body.failed ? NULL : frame_plain(&c->s->alloc, head.data, head.size, body.data, body.size);

@@ -112,6 +112,7 @@ void http_stream(http_req *c, unsigned status, const http_field *fields, size_t 
 bool http_put(http_req *c, http_frame *f);
 void http_on_room(http_req *c, void (*room)(http_req *c, void *data));
 void http_end(http_req *c);
+void http_end_with(http_req *c, http_frame *last);      /* the same, after a last frame (may be NULL), which no limit keeps back */
 /* End a stream without its proper end: the client sees a cut. */
 void http_abort(http_req *c);
 

@@ -79,6 +79,16 @@ void http_end(http_req *call)
     conn_call_ended(c);
 }
 
+void http_end_with(http_req *call, http_frame *last)
+{
+    conn *c = call->c;
+
+    call->gone = NULL;
+    if (last != NULL && c->state == CONN_STREAMED && !c->mute)
+        conn_send(c, http_frame_keep(last));
+    http_end(call);
+}
+
 void http_abort(http_req *call)
 {
     conn *c = call->c;

@@ -114,6 +114,7 @@ static void on_drain_over(uv_timer_t *t)
 
     sm_move(&server_table, &s->state, SERVER_CUTTING, NULL);
     cut_all(s);
+    uv_unref((uv_handle_t *)&s->wake);  /* not even for a handler that has not ended its call */
 }
 
 static void drain(http_server *s)
@@ -122,7 +123,6 @@ static void drain(http_server *s)
         return;
     sm_move(&server_table, &s->state, SERVER_DRAINING, NULL);
     close_sides(s, true);
-    uv_unref((uv_handle_t *)&s->wake);
     uv_timer_start(&s->drain, on_drain_over, s->limits.drain_ms, 0);
     for (conn *c = s->conns, *next; c != NULL; c = next) {
         next = c->next;
@@ -130,6 +130,8 @@ static void drain(http_server *s)
     }
     if (s->drained != NULL)
         s->drained(s->drained_ctx);
+    if (s->conns == NULL)
+        uv_unref((uv_handle_t *)&s->wake);
 }
 
 void http_stop(http_server *s, void (*drained)(void *ctx), void *ctx)
