@@ -36,8 +36,11 @@ typedef struct pawl_delta {
 /* Called once when a job that is answered later must stop: see pawl_job.later. `id` is that of the job. */
 typedef void pawl_stop_fn(void *ctx, const char *id);
 
+/* Why what a job has left running must end: its run has ended, or the engine is freed; the mode of the run is plan; another engine took the run. */
+typedef enum pawl_left_why { PAWL_LEFT_OVER, PAWL_LEFT_PLAN, PAWL_LEFT_LOST } pawl_left_why;
+
 /* Ends what a job has left running; see pawl_job.outlive. */
-typedef void pawl_end_fn(void *ctx);
+typedef void pawl_end_fn(void *ctx, pawl_left_why why);
 
 /* One attempt at one command; lent for the call, unless it is answered later. 0 or NULL: not given. Its functions use `ctx`, so a copy of the struct may
  * be passed to them. */
@@ -78,9 +81,10 @@ struct pawl_job {
     /* The rules in the channel "@policy" of the run when this attempt begins, as long as the job: a handler that opens files decides by them on what it
      * has opened (P8). NULL: there are none. */
     const pawl_policy *policy;
-    /* For what a handler leaves running for its run after it has returned, such as a program in the background: `end` is called once, when the run has
-     * ended, or with the engine. It begins the end and does not block: it is called on the driving thread. Whoever owns `ctx` keeps it until then. By the
-     * handler, before it returns. PAWL_OK; PAWL_CANCELED: the job must stop; PAWL_NOMEM. NULL: nothing may outlive this job. */
+    /* For what a handler leaves running for its run after it has returned, such as a program in the background: `end` is called when it must end. With
+     * PAWL_LEFT_PLAN after each commit of the run in plan mode, so any number of times: what may write ends, the rest may go on. With another reason once,
+     * and last. It begins the end and does not block: it is called on the driving thread. Whoever owns `ctx` keeps it until the last call. By the handler,
+     * before it returns. PAWL_OK; PAWL_CANCELED: the job must stop; PAWL_NOMEM. NULL: nothing may outlive this job. */
     pawl_code (*outlive)(const pawl_job *job, pawl_end_fn *end, void *ctx);
 };
 

@@ -150,7 +150,12 @@ void completions_heard(pawl_engine *e);         /* the driving thread is at work
 outbox_entry *completions_take(pawl_engine *e, int64_t wait_ms);      /* all finished attempts, linked by `queued`; waits for the first one; NULL: none */
 
 /* outlive.c: what handlers left running */
-void left_end(pawl_engine *e, const char *run, uint64_t life);  /* the run has ended */
+void left_committed(pawl_engine *e, const char *run, pawl_state *st);  /* ended when the run has, and what may write when its mode is plan (P1) */
+void left_lost(pawl_engine *e, const char *run);        /* the lease of the run was lost */
+/* After a claim, under the engine's lock: finds what was left running before another engine had the run. Then, without that lock, left_end_lost(). */
+void left_claimed(pawl_engine *e, const char *run, const pawl_head *head);
+void left_end_lost(pawl_engine *e);
+void left_look(pawl_engine *e);                 /* asks the store which runs other engines took */
 void left_end_all(pawl_engine *e);              /* every handler has returned */
 
 /* pool.c: threads that run attempts */

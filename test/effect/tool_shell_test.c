@@ -203,7 +203,7 @@ PAWL_TEST(test_A10_a_shell_ends_with_its_run)
     shells_open(&s, PAWL_SANDBOX_OFF);
     shell(&s, "sleep 1000 & echo $! >pid; touch there; wait");
     file_comes(&s.k, "there");
-    s.end(s.end_ctx);
+    s.end(s.end_ctx, PAWL_LEFT_OVER);
     CHECK(gone(&s.k, "pid"));
     CHECK(strncmp(output(&s, NULL), "There is no shell ", 18) == 0 && is_error(&s.k));
     shell(&s, "sleep 1000 & echo $! >pid2; touch there2; wait");     /* a new run of the name is another group */
@@ -219,15 +219,15 @@ PAWL_TEST(test_A10_a_shell_ends_with_its_run)
 /* The shell of another run, of another process, or of nobody. */
 PAWL_TEST(test_A10_what_is_no_shell_of_this_run_is_said)
 {
-    char want[400];
+    char want[500];
     shell_kit s;
 
     shells_open(&s, PAWL_SANDBOX_OFF);
     REFUSES(&s.k, "kill_shell", "{\"shell_id\":\"bash_1\"}", "There is no shell bash_1 here. One that an earlier process of pawl started has ended with that "
-            "process, and what it wrote and nobody read is lost. No shell of this run is running");
+            "process, one of this process when another one took the run, and what it wrote and nobody read is lost. No shell of this run is running");
     shell(&s, "sleep 1000");
-    snprintf(want, sizeof want, "There is no shell bash_1 here. One that an earlier process of pawl started has ended with that process, and what it wrote and "
-             "nobody read is lost. These are running: %s", s.id);
+    snprintf(want, sizeof want, "There is no shell bash_1 here. One that an earlier process of pawl started has ended with that process, one of this "
+             "process when another one took the run, and what it wrote and nobody read is lost. These are running: %s", s.id);
     REFUSES(&s.k, "bash_output", "{\"bash_id\":\"bash_1\"}", want);
     s.k.h.job.id = "essay-2~9f3a/2.review.1.0";
     snprintf(want, sizeof want, "{\"bash_id\":\"%s\"}", s.id);
@@ -322,6 +322,53 @@ PAWL_TEST(test_P1_a_shell_in_plan_mode_only_reads)
     output_has(&s, "tried\n");
     HOLDS(&s.k, "ran", "(none)");
     kit_close(&s.k);
+}
+
+PAWL_TEST(test_P1_a_shell_that_may_write_ends_when_the_mode_becomes_plan)
+{
+    const bool walls = sandbox_try(SANDBOX_READ_ONLY, NULL) == SANDBOX_WORKS;
+    char reader[64] = "";
+    shell_kit s;
+
+    shells_open(&s, PAWL_SANDBOX_OFF);
+    if (walls) {                /* as it was begun in plan mode, it may go on */
+        s.k.h.job.mode = "plan";
+        shell(&s, "sleep 1000");
+        snprintf(reader, sizeof reader, "%s", s.id);
+        s.k.h.job.mode = "acceptEdits";
+    }
+    shell(&s, "sleep 1000 & echo $! >pid; touch there; wait");
+    file_comes(&s.k, "there");
+    for (int i = 0; i < 2; i++)         /* it is told after each commit */
+        s.end(s.end_ctx, PAWL_LEFT_PLAN);
+    CHECK(gone(&s.k, "pid"));
+    output_has(&s, "was ended: the mode became plan");
+    shell(&s, "sleep 1000 & echo $! >pid2; touch there2; wait");        /* it began before the change, and is ended with the next commit */
+    CHECK_INT(s.ends, 1);
+    file_comes(&s.k, "there2");
+    s.end(s.end_ctx, PAWL_LEFT_PLAN);
+    CHECK(gone(&s.k, "pid2"));
+    if (walls) {
+        snprintf(s.id, sizeof s.id, "%s", reader);
+        CHECK(strstr(output(&s, NULL), " is running\n") != NULL);
+    }
+    s.end(s.end_ctx, PAWL_LEFT_OVER);
+    kit_close(&s.k);
+    CHECK(no_children());
+}
+
+PAWL_TEST(test_S2_a_shell_ends_when_another_process_took_the_run)
+{
+    shell_kit s;
+
+    shells_open(&s, PAWL_SANDBOX_OFF);
+    shell(&s, "sleep 1000 & echo $! >pid; touch there; wait");
+    file_comes(&s.k, "there");
+    s.end(s.end_ctx, PAWL_LEFT_LOST);
+    CHECK(gone(&s.k, "pid"));
+    CHECK(strstr(output(&s, NULL), "one of this process when another one took the run") != NULL && is_error(&s.k));
+    kit_close(&s.k);
+    CHECK(no_children());
 }
 
 PAWL_TEST(test_K5_an_earlier_set_has_no_shells)

@@ -1,9 +1,17 @@
-/* engine_outlive_test.c - what a handler leaves running ends once: with its run, or with the engine (A10). */
+/* engine_outlive_test.c - what a handler leaves running ends once: with its run, with the engine, or when another engine took the run (A10, S2); and its
+ * owner is told of plan mode (P1). */
 #include "lib/engine_fixture.h"
 #include "pawl/store.h"
 
-static void ended(void *ctx)
+static int plans, losses;       /* how often it was told of plan mode; of another engine */
+
+static void ended(void *ctx, pawl_left_why why)
 {
+    if (why == PAWL_LEFT_PLAN) {
+        plans++;
+        return;
+    }
+    losses += why == PAWL_LEFT_LOST;
     ++*(int *)ctx;
 }
 
@@ -66,4 +74,100 @@ PAWL_TEST(test_A10_what_a_handler_left_running_ends_with_the_engine)
     CHECK_INT(ends, 0);
     pawl_engine_free(e);
     CHECK_INT(ends, 2);
+}
+
+/* ---- plan mode ------------------------------------------------------------------------------------------------------ */
+
+static pawl_code calls_do(pawl_step *s, void *arg)
+{
+    const pawl_value *v;
+
+    (void)arg;
+    return pawl_call(s, "do", NULL, &v);
+}
+
+static pawl_code ends_here(pawl_step *s, void *arg)
+{
+    (void)s, (void)arg;
+    return PAWL_OK;
+}
+
+/* Leaves something running, then asks. */
+static pawl_machine *with_modes(void)
+{
+    pawl_graph *g = pawl_graph_new("lines", 1);
+
+    pawl_graph_modes(g, PAWL_GATE_ASKS);
+    pawl_graph_node(g, "leave", calls_do, NULL);
+    pawl_graph_node(g, "last", ends_here, NULL);
+    pawl_graph_chain(g, PAWL_START, "leave", "last", PAWL_END, NULL);
+    pawl_graph_gate(g, "last", "go on?");
+    return pawl_graph_compile(g, NULL);
+}
+
+static pawl_engine *moded(int *ends, pawl_store *store)
+{
+    pawl_err err = {0};
+    pawl_engine *e = pawl_engine_new(with_modes(), store, &err);
+
+    if (e == NULL || pawl_engine_effect(e, "do", leaves, ends, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK)
+        CHECK_FAIL("%s", err.text);
+    plans = losses = 0;
+    return e;
+}
+
+static pawl_code mode_to(pawl_engine *e, const char *run, const char *mode)
+{
+    char value[64];
+
+    snprintf(value, sizeof value, "{\"@mode\":\"%s\"}", mode);
+    return pawl_event_send(e, run, &(pawl_event){ .kind = PAWL_EV_UPDATE, .by = "ada", .value = value }, NULL);
+}
+
+PAWL_TEST(test_P1_what_a_handler_left_running_is_told_when_the_mode_becomes_plan)
+{
+    int ends = 0;
+    pawl_engine *e = moded(&ends, pawl_store_memory(NULL));
+
+    CHECK_INT(pawl_run_with(e, &(pawl_run_info){ .id = "one", .mode = "acceptEdits" }, NULL, NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_run_with(e, &(pawl_run_info){ .id = "two", .mode = "acceptEdits" }, NULL, NULL), PAWL_INTERRUPTED);
+    CHECK_INT(mode_to(e, "one", "default"), PAWL_INTERRUPTED);
+    CHECK_INT(plans, 0);
+    CHECK_INT(mode_to(e, "one", "plan"), PAWL_INTERRUPTED);
+    CHECK(plans > 0 && ends == 0);
+    plans = 0;
+    CHECK_INT(mode_to(e, "two", "default"), PAWL_INTERRUPTED);
+    CHECK_INT(plans, 0);        /* the other run is not in plan mode */
+    pawl_engine_free(e);
+    CHECK_INT(ends, 2);
+}
+
+/* ---- another engine ------------------------------------------------------------------------------------------------- */
+
+PAWL_TEST(test_S2_what_a_handler_left_running_ends_when_another_engine_took_the_run)
+{
+    for (int works = 0; works < 2; works++) {
+        int ends = 0, others = 0;
+        pawl_store *store = pawl_store_memory(NULL), *again = pawl_store_memory_again(store, NULL, NULL);
+        pawl_engine *e = moded(&ends, store), *other = moded(&others, again);
+
+        CHECK_INT(pawl_run(e, "one", NULL, NULL), PAWL_INTERRUPTED);
+        CHECK_INT(pawl_run(e, "two", NULL, NULL), PAWL_INTERRUPTED);
+        CHECK_INT(mode_to(e, "one", "acceptEdits"), PAWL_INTERRUPTED);
+        CHECK_INT(pawl_work(e, 0, NULL), PAWL_OK);
+        CHECK_INT(ends, 0);     /* the same engine took it up again */
+        CHECK_INT(mode_to(other, "one", "default"), PAWL_INTERRUPTED);
+        if (works)              /* a worker sees it in the store */
+            CHECK_INT(pawl_work(e, 0, NULL), PAWL_OK);
+        else                    /* another one takes the run back first */
+            CHECK_INT(mode_to(e, "one", "default"), PAWL_INTERRUPTED);
+        CHECK_INT(ends, 1);
+        CHECK_INT(losses, 1);
+        CHECK_INT(mode_to(e, "two", "default"), PAWL_INTERRUPTED);
+        CHECK_INT(ends, 1);
+        pawl_engine_free(other);
+        pawl_engine_free(e);
+        CHECK_INT(ends, 2);
+        CHECK_INT(others, 0);
+    }
 }

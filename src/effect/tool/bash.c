@@ -339,6 +339,7 @@ static pawl_code behind_fill(tool_call *c, const roots *r, bool reads, bg_start 
     if ((rc = sandbox_of(c, r, reads, b->ways, &b->in)) != PAWL_OK)
         return rc;
     b->limit_ms = input_count(c, "timeout_ms", 0);
+    b->writes = b->in.n == 0 || !(reads || tool_in_plan(c->job));
     b->p = (process){ .cwd = arena_text(&b->mem, r->all[0].real), .joined = true, .confined = true };
     if ((b->p.envp = env_make(c, &b->mem, reads)) == NULL || !argv_make(c, &b->mem, &b->p, &b->in))
         return tool_nomem(c);

@@ -51,6 +51,8 @@ typedef struct bg_shell {
     uint64_t read_from, read_to;        /* what the last call got */
     hash reader;                /* the call that got it */
     bool git_led;               /* a file was removed when it ended */
+    bool writes;                /* it is not held to reading by its sandbox */
+    bool for_plan;              /* it was ended because the mode became plan (P1) */
     int64_t limit_ms;
     /* how it ended */
     pawl_code rc;
@@ -161,16 +163,21 @@ static void shell_stop(bg_shell *s)
         return;                 /* cannot happen: the counter of an eventfd is far from its end */
 }
 
-/* Called by the engine when the run has ended. */
-static void run_over(void *ctx)
+/* Called by the engine: when the run has ended, when another engine took it, and after its commits in plan mode, where no shell may go on that writes (P1). */
+static void run_ends(void *ctx, pawl_left_why why)
 {
     bg_run *r = ctx;
     bg_shells *all = r->of;
+    const bool plan = why == PAWL_LEFT_PLAN;
 
     pthread_mutex_lock(&all->lock);
-    r->over = true;
-    for (bg_shell *s = r->shells; s != NULL; s = s->next)
+    r->over = r->over || !plan;
+    for (bg_shell *s = r->shells; s != NULL; s = s->next) {
+        if (plan && !s->writes)
+            continue;
+        s->for_plan = s->for_plan || (plan && (s->state == BG_STARTING || s->state == BG_RUNS));
         shell_stop(s);
+    }
     pthread_mutex_unlock(&all->lock);
 }
 
@@ -311,7 +318,7 @@ static bg_run *run_made(tool_call *c, pawl_code *rc)
     }
     memcpy(r->key, c->job->id, n);
     r->of = c->bg;
-    if ((*rc = c->job->outlive(c->job, run_over, r)) == PAWL_OK) {
+    if ((*rc = c->job->outlive(c->job, run_ends, r)) == PAWL_OK) {
         r->next = c->bg->runs;
         return c->bg->runs = r;
     }
@@ -368,6 +375,7 @@ static bg_shell *shell_made(const tool_call *c, bg_run *r, bg_start *b)
     }
     s->own = b;
     s->limit_ms = b->limit_ms;
+    s->writes = b->writes;
     s->job = (pawl_job){ .effect = "bash", .cancel_fd = s->stop };
     b->p.job = &s->job;
     b->p.output_bytes = 0;
@@ -443,8 +451,8 @@ static pawl_code no_shell(tool_call *c, const bg_run *r, const char *id)
         if (!shell_is_over(s))
             buf_fmt(&all, "%s%s", all.size > 0 ? ", " : "", s->id);
     buf_char(&all, '\0');
-    rc = tool_error(c, "There is no shell %.40s here. One that an earlier process of pawl started has ended with that process, and what it wrote and nobody read "
-                    "is lost. %s%s", id, all.failed || all.size == 1 ? "No shell of this run is running" : "These are running: ", all.failed ? "" : all.data);
+    rc = tool_error(c, "There is no shell %.40s here. One that an earlier process of pawl started has ended with that process, one of this "
+                    "process when another one took the run, and what it wrote and nobody read is lost. %s%s", id, all.failed || all.size == 1 ? "No shell of this run is running" : "These are running: ", all.failed ? "" : all.data);
     buf_free(&all);
     return rc;
 }
@@ -455,13 +463,13 @@ static void state_put(buf *out, const bg_shell *s)
     if (s->state == BG_STARTING || s->state == BG_RUNS)
         buf_text(out, "is running");
     else if (s->state == BG_STOPPING)
-        buf_text(out, "is being ended");
+        buf_fmt(out, "is being ended%s", s->for_plan ? ": the mode became plan" : "");
     else if (s->rc != PAWL_OK)
         buf_fmt(out, "has ended: %s", s->why.text);
     else if (s->stopped == STOPPED_TIMEOUT)
         buf_fmt(out, "was ended after %lld ms", (long long)s->limit_ms);
     else if (s->stopped == STOPPED_CANCEL)
-        buf_text(out, "was ended by kill_shell");
+        buf_text(out, s->for_plan ? "was ended: the mode became plan, in which nothing is written" : "was ended by kill_shell");
     else if (s->signal != 0)
         buf_fmt(out, "was ended by signal %d", s->signal);
     else

@@ -22,6 +22,7 @@ typedef struct bg_start {
     int git[ROOTS_MAX];         /* of git_guard_open() */
     size_t ngit;
     int64_t limit_ms;           /* 0: none */
+    bool writes;                /* it may write: it runs without a sandbox, or with one that lets it */
 } bg_start;
 
 bg_start *bg_start_new(void);   /* NULL: no memory */

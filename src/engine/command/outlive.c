@@ -1,17 +1,25 @@
-/* outlive.c - what handlers leave running for their runs: it is ended when the run has ended, and with the engine (A10).
+/* outlive.c - what handlers leave running for their runs: it is ended when the run has ended, with the engine, and when another engine took the run; and what
+ * may write of it in plan mode (A10, P1).
  *
- * Owns the list engine.left, under its own lock, which is taken under no other and held around no call of `end`. job_outlive() is called on the thread of
- * a handler, the rest on the driving thread. Invariant: what is in the list is of a run that has not ended: a job that is stopped enters nothing, and a run
+ * Owns the list engine.left, under its own lock, which is held around no call of `end` and no other lock. job_outlive() is called on the thread of a
+ * handler, the rest on the driving thread. Invariant: what is in the list is of a run that has not ended: a job that is stopped enters nothing, and a run
  * that ends has stopped its jobs. */
 #include "engine/command/attempt.h"
+#include "kernel/names.h"
+#include "kernel/rights.h"
+#include "kernel/state.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { LIFE_DIGITS = 16 };
 
 typedef struct left_running {
     struct left_running *next;
     pawl_end_fn *end;
     void *ctx;
+    uint64_t fence;             /* of this engine's last claim of the run; under left_lock */
+    bool lost;                  /* another engine had the run since; under left_lock */
     size_t size;                /* of `run` */
     char run[];                 /* RUN~LIFE, as an invocation id begins */
 } left_running;
@@ -26,7 +34,7 @@ pawl_code job_outlive(const pawl_job *job, pawl_end_fn *end, void *ctx)
 
     if (one == NULL)
         return PAWL_NOMEM;
-    *one = (left_running){ .end = end, .ctx = ctx, .size = size };
+    *one = (left_running){ .end = end, .ctx = ctx, .fence = job->fence, .size = size };
     memcpy(one->run, job->id, size);
     one->run[size] = '\0';
     pthread_mutex_lock(&e->left_lock);
@@ -41,13 +49,37 @@ pawl_code job_outlive(const pawl_job *job, pawl_end_fn *end, void *ctx)
     return stopped ? PAWL_CANCELED : PAWL_OK;
 }
 
-/* Takes the first one of a run (NULL: of any) out of the list. */
-static left_running *left_take(pawl_engine *e, const char *run)
+static bool is_of_life(const left_running *one, const char *key) { return strcmp(one->run, key) == 0; }
+
+/* Of the run with this id, whatever its life. */
+static bool is_of_run(const left_running *one, const char *run)
+{
+    const size_t n = strlen(run);
+
+    return one->size == n + 1 + LIFE_DIGITS && memcmp(one->run, run, n) == 0;
+}
+
+static bool is_lost(const left_running *one, const char *none)
+{
+    (void)none;
+    return one->lost;
+}
+
+static bool is_any(const left_running *one, const char *none)
+{
+    (void)one, (void)none;
+    return true;
+}
+
+typedef bool left_is_fn(const left_running *one, const char *run);
+
+/* Takes the first one that fits out of the list. */
+static left_running *left_take(pawl_engine *e, left_is_fn *fits, const char *run)
 {
     left_running **at = &e->left, *one;
 
     pthread_mutex_lock(&e->left_lock);
-    while (*at != NULL && run != NULL && strcmp((*at)->run, run) != 0)
+    while (*at != NULL && !fits(*at, run))
         at = &(*at)->next;
     if ((one = *at) != NULL)
         *at = one->next;
@@ -55,33 +87,95 @@ static left_running *left_take(pawl_engine *e, const char *run)
     return one;
 }
 
-static void left_end_of(pawl_engine *e, const char *run)
+static void left_end_those(pawl_engine *e, left_is_fn *fits, const char *run, pawl_left_why why)
 {
-    for (left_running *one; (one = left_take(e, run)) != NULL; ) {
-        one->end(one->ctx);
+    for (left_running *one; (one = left_take(e, fits, run)) != NULL; ) {
+        one->end(one->ctx, why);
         mem_free(&e->alloc, one, sizeof *one + one->size + 1);
     }
 }
 
-void left_end(pawl_engine *e, const char *run, uint64_t life)
+/* The list as it is now. It can be walked without the lock: only the driving thread takes out of it, and others add in front. */
+static left_running *left_first(pawl_engine *e)
 {
-    bool any;
-    buf id;
+    left_running *one;
 
     pthread_mutex_lock(&e->left_lock);
-    any = e->left != NULL;
+    one = e->left;
     pthread_mutex_unlock(&e->left_lock);
-    if (!any)
+    return one;
+}
+
+/* The mode is told after each commit, since a handler that began before the change may have left something running after it (P1). */
+void left_committed(pawl_engine *e, const char *run, pawl_state *st)
+{
+    left_running *one = left_first(e);
+    const bool over = one != NULL && status_is_terminal(st->status);
+    bool asked = false;
+    buf id;
+
+    if (over) {
+        buf_init(&id, &e->alloc);
+        buf_fmt(&id, "%s~%016llx", run, (unsigned long long)st->life);
+        buf_char(&id, '\0');
+        if (!id.failed)         /* without memory it is ended with the engine */
+            left_end_those(e, is_of_life, id.data, PAWL_LEFT_OVER);
+        buf_free(&id);
         return;
-    buf_init(&id, &e->alloc);
-    buf_fmt(&id, "%s~%016llx", run, (unsigned long long)life);
-    buf_char(&id, '\0');
-    if (!id.failed)             /* without memory it is ended with the engine */
-        left_end_of(e, id.data);
-    buf_free(&id);
+    }
+    for (; one != NULL; one = one->next) {
+        if (!is_of_run(one, run))
+            continue;
+        if (!asked && run_mode(st, true) != RANK_PLAN)
+            return;
+        asked = true;
+        one->end(one->ctx, PAWL_LEFT_PLAN);
+    }
+}
+
+void left_lost(pawl_engine *e, const char *run)
+{
+    left_end_those(e, is_of_run, run, PAWL_LEFT_LOST);
+}
+
+void left_claimed(pawl_engine *e, const char *run, const pawl_head *head)
+{
+    pthread_mutex_lock(&e->left_lock);
+    for (left_running *one = e->left; one != NULL; one = one->next) {
+        if (!is_of_run(one, run))
+            continue;
+        one->lost = one->lost || one->fence != head->fence_before;
+        one->fence = head->fence;
+    }
+    pthread_mutex_unlock(&e->left_lock);
+}
+
+void left_end_lost(pawl_engine *e)
+{
+    left_end_those(e, is_lost, NULL, PAWL_LEFT_LOST);
+}
+
+void left_look(pawl_engine *e)
+{
+    for (left_running *one = left_first(e); one != NULL; one = one->next) {
+        char run[RUN_BYTES_MAX + 1];
+        pawl_head head;
+        pawl_code rc;
+
+        if (one->size <= 1 + LIFE_DIGITS || one->size - 1 - LIFE_DIGITS >= sizeof run)
+            continue;
+        snprintf(run, sizeof run, "%.*s", (int)(one->size - 1 - LIFE_DIGITS), one->run);
+        pthread_mutex_lock(&e->lock);
+        rc = e->store->verbs->head(e->store, run, &head, NULL);
+        pthread_mutex_unlock(&e->lock);
+        pthread_mutex_lock(&e->left_lock);
+        one->lost = one->lost || rc == PAWL_GONE || (rc == PAWL_OK && head.fence != one->fence);
+        pthread_mutex_unlock(&e->left_lock);
+    }
+    left_end_lost(e);
 }
 
 void left_end_all(pawl_engine *e)
 {
-    left_end_of(e, NULL);
+    left_end_those(e, is_any, NULL, PAWL_LEFT_OVER);
 }

@@ -92,8 +92,7 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     if (h != NULL)
         ring_stored(h, r, a->seq, records);
     tell_watcher(e, r);
-    if (status_is_terminal(r->st->status))
-        left_end(e, r->id, r->st->life);
+    left_committed(e, r->id, r->st);
     blobs_stored(e, r);
     buf_reset(&r->lines);
     buf_reset(&r->snapshot);
@@ -159,6 +158,7 @@ static pawl_code create_with(pawl_engine *e, cached_run *r, pawl_append *a, pawl
             lease_move(r, LEASE_NONE, 0);
     }
     pthread_mutex_unlock(&e->lock);
+    left_end_lost(e);
     if (rc == PAWL_IO || rc == PAWL_TRANSIENT)
         lease_in_doubt(e, r);
     return rc;

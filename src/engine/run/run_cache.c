@@ -360,6 +360,7 @@ void run_claimed(pawl_engine *e, cached_run *r, const pawl_head *head)
 {
     if (head->fence_before != r->last_fence)
         outbox_lease_lost(r);        /* another holder has counted attempts since: those that still run here have an old number (E13) */
+    left_claimed(e, r->id, head);
     if (run_is_gone(r))
         run_drop_state(e, r);        /* a new run with the id of a removed one */
     else if (r->st != NULL && !BROKEN(BROKEN_STALE) &&
@@ -428,6 +429,7 @@ pawl_code runs_claim(pawl_engine *e, cached_run **runs, pawl_claim *all, size_t 
         if (all[i].rc == PAWL_OK)
             run_claimed(e, runs[i], &all[i].head);
     pthread_mutex_unlock(&e->lock);
+    left_end_lost(e);
     arena_free(&mem);
     if (why.code == PAWL_OK && (rc != PAWL_OK || n > 1 || all[0].rc != PAWL_OK))
         why = held;
@@ -554,5 +556,6 @@ void run_lease_lost(pawl_engine *e, cached_run *r)
     lease_move(r, LEASE_LOST, 0);
     pthread_mutex_unlock(&e->lock);
     outbox_lease_lost(r);
+    left_lost(e, r->id);
     run_drop_state(e, r);
 }

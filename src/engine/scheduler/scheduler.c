@@ -586,6 +586,7 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
         completions_heard(e);
         if (reclaimed == 0 || now - reclaimed >= RECLAIM_MS) {
             reclaimed = now;
+            left_look(e);
             if ((rc = dead_owners_release(e, err)) != PAWL_OK)
                 break;
         }
