@@ -323,6 +323,164 @@ PAWL_TEST(test_a_typed_value_is_asked_for_and_checked)
     world_close(&w);
 }
 
+/* ---- servers that do not know a way to ask for a typed value -------------------------------------------------- */
+
+#define NUMBER ",\"schema\":{\"type\":\"object\",\"required\":[\"n\"],\"properties\":{\"n\":{\"type\":\"integer\"}}}"
+#define ASK_OF(model) "\"model\":\"" model "\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]"
+#define JSON_HEAD "Content-Type: application/json\r\n"
+#define NO(number, text) { .status = number, .head = JSON_HEAD, .body = "{\"error\":{\"message\":\"" text "\"}}" }
+#define YES(text) { .body = DELTA("{\"content\":\"" text "\"}") FINISH("stop") USAGE DONE }
+#define NO_FORMAT NO(400, "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model")
+#define NO_TOOL NO(422, "This model does not support tools")
+#define NO_JSON NO(400, "This response_format type is unavailable now")
+#define SEVEN "{\\\"n\\\":7}"
+
+static size_t before;           /* requests, when the server was told its scripts */
+
+static size_t requests(const world *w)
+{
+    return w->s.requests - before;
+}
+
+/* The n-th body that was sent since then. */
+static const pawl_value *body_at(world *w, size_t n)
+{
+    const char *body;
+    const pawl_value *v;
+
+    n += before;
+    CHECK(n < w->s.requests && w->s.sent[n] != NULL);
+    CHECK((body = strstr(w->s.sent[n], "\r\n\r\n")) != NULL);
+    CHECK((v = value_parse(&w->h.mem, body + 4, strlen(body + 4), "the body", NULL)) != NULL);
+    openai_accepts(v);
+    return v;
+}
+
+static bool prompted(const pawl_value *body)
+{
+    const char *text = pawl_value_string(pawl_value_find(body, "/messages/0/content"));
+
+    return text != NULL && strstr(text, "JSON Schema") != NULL && strstr(text, "\"required\":[\"n\"]") != NULL;
+}
+
+static pawl_code ask_n(world *w, const model_script *all, size_t n, const char *args)
+{
+    model_says(&w->s, all, n);
+    before = w->s.requests;
+    return ask(w, args);
+}
+
+PAWL_TEST(test_a_server_that_refuses_a_schema_is_asked_by_a_tool)
+{
+    static const model_script all[] = { NO_FORMAT,
+        { .body = TOOLS(CALL("0", "a", "output", SEVEN)) FINISH("tool_calls") USAGE DONE } };
+    static const char tools[] = ASK_OF("w/tool-t") ",\"temperature\":1,\"system\":\"Be brief.\",\"stop\":[\"END\"],"
+        "\"tools\":[{\"name\":\"read\",\"input_schema\":{\"type\":\"object\"}}]" NUMBER;
+    world w;
+
+    world_open(&w);
+    CHECK_INT(ask_n(&w, all, 2, ASK_OF("w/tool") NUMBER), PAWL_OK);
+    CHECK_INT(number(&w.h, "/output/n"), 7);
+    CHECK_STR(said(&w.h, "/stop"), "end_turn");
+    CHECK_INT(w.h.reply.tokens, 39);
+    CHECK_INT(requests(&w), 2);
+    value_is(body_at(&w, 0), "/response_format/type", "\"json_schema\"");
+    CHECK(pawl_value_get(body_at(&w, 1), "response_format") == NULL);
+    value_is(body_at(&w, 1), "/tool_choice", "{\"function\":{\"name\":\"output\"},\"type\":\"function\"}");
+    value_is(body_at(&w, 1), "/tools/0/function/parameters/required", "[\"n\"]");
+    CHECK_INT(ask_n(&w, all + 1, 1, ASK_OF("w/tool") NUMBER), PAWL_OK);       /* the next call does not ask in vain */
+    CHECK_INT(requests(&w), 1);
+    CHECK_INT(number(&w.h, "/output/n"), 7);
+    CHECK_INT(ask_n(&w, all, 2, ASK_OF("w/tool-other") NUMBER), PAWL_OK);       /* of another model nothing is known */
+    CHECK_INT(requests(&w), 2);
+    CHECK_INT(ask_n(&w, all, 2, tools), PAWL_OK);       /* the second request has all of the first */
+    value_is(body_at(&w, 1), "/tool_choice", "\"required\"");
+    value_is(body_at(&w, 1), "/tools/0/function/name", "\"read\"");
+    value_is(body_at(&w, 1), "/tools/1/function/name", "\"output\"");
+    value_is(body_at(&w, 1), "/messages", "[{\"content\":\"Be brief.\",\"role\":\"system\"},{\"content\":\"hi\",\"role\":\"user\"}]");
+    value_is(body_at(&w, 1), "/stop", "[\"END\"]");
+    value_is(body_at(&w, 1), "/temperature", "1");
+    world_close(&w);
+}
+
+PAWL_TEST(test_a_server_that_refuses_tools_too_is_asked_for_json_and_then_in_words)
+{
+    static const model_script json[] = { NO_FORMAT, NO_TOOL, YES(SEVEN) };
+    static const model_script words[] = { NO_FORMAT, NO_TOOL, NO_JSON, YES("```json\\n" SEVEN "\\n```\\n") };
+    static const model_script list[] = { NO_FORMAT, NO_TOOL, YES("{\\\"value\\\":[1,2]}") };
+    world w;
+
+    world_open(&w);
+    CHECK_INT(ask_n(&w, json, 3, ASK_OF("w/json") NUMBER), PAWL_OK);
+    CHECK_INT(number(&w.h, "/output/n"), 7);
+    value_is(body_at(&w, 2), "/response_format", "{\"type\":\"json_object\"}");
+    CHECK(prompted(body_at(&w, 2)) && pawl_value_get(body_at(&w, 2), "tools") == NULL);
+    CHECK_INT(ask_n(&w, words, 4, ASK_OF("w/words") NUMBER), PAWL_OK);
+    CHECK_INT(number(&w.h, "/output/n"), 7);
+    CHECK(prompted(body_at(&w, 3)) && pawl_value_get(body_at(&w, 3), "response_format") == NULL);
+    CHECK_INT(ask_n(&w, words + 3, 1, ASK_OF("w/words") NUMBER), PAWL_OK);
+    CHECK_INT(requests(&w), 1);
+    CHECK_INT(ask_n(&w, list, 3, ASK_OF("w/list") ",\"schema\":{\"type\":\"array\"}"), PAWL_OK);    /* JSON mode gives objects only */
+    value_is(w.h.value, "/output", "[1,2]");
+    world_close(&w);
+}
+
+PAWL_TEST(test_a_value_that_does_not_match_is_repaired_once)
+{
+    static const model_script repaired[] = { NO_FORMAT, NO_TOOL, YES("{\\\"n\\\":\\\"x\\\"}"), YES(SEVEN) };
+    static const model_script never[] = { NO_FORMAT, NO_TOOL, NO_JSON, YES("Sure!"), YES("Sure!!") };
+    static const model_script gone[] = { NO_FORMAT, NO_TOOL, YES("Sure!"), NO(503, "busy") };
+    static const model_script unpriced[] = { NO_FORMAT, NO_TOOL, { .body = DELTA("{\"content\":\"no\"}") FINISH("stop") DONE }, YES(SEVEN) };
+    const char *told;
+    world w;
+
+    world_open(&w);
+    CHECK_INT(ask_n(&w, repaired, 4, ASK_OF("w/repair") NUMBER), PAWL_OK);
+    CHECK_INT(number(&w.h, "/output/n"), 7);
+    CHECK_INT(w.h.reply.tokens, 2 * 39);        /* both answers are paid for */
+    CHECK_INT(number(&w.h, "/usage/output_tokens"), 18);
+    value_is(body_at(&w, 3), "/messages/2", "{\"content\":\"{\\\"n\\\":\\\"x\\\"}\",\"role\":\"assistant\"}");
+    told = pawl_value_string(pawl_value_find(body_at(&w, 3), "/messages/3/content"));
+    CHECK(told != NULL && strstr(told, "Invalid response: output") != NULL);
+    CHECK_INT(ask_n(&w, never, 5, ASK_OF("w/never") NUMBER), PAWL_TRANSIENT);
+    CHECK_INT(requests(&w), 5);
+    CHECK(strncmp(text_of(&w), "Invalid response: no value by the schema", 40) == 0);
+    CHECK(strstr(text_of(&w), " (also after a request to repair it)") != NULL);
+    CHECK_INT(w.h.reply.tokens, 2 * 39);
+    CHECK_INT(ask_n(&w, gone, 4, ASK_OF("w/gone") NUMBER), PAWL_TRANSIENT);
+    CHECK(strncmp(text_of(&w), "API error: 503: busy", 20) == 0);
+    CHECK_INT(w.h.reply.costs, false);          /* A9: the whole reservation */
+    CHECK_INT(ask_n(&w, unpriced, 4, ASK_OF("w/unpriced") NUMBER), PAWL_OK);
+    CHECK_INT(w.h.reply.costs, false);
+    world_close(&w);
+}
+
+PAWL_TEST(test_other_refusals_are_no_reason_to_ask_in_another_way)
+{
+    static const model_script none[] = { NO_FORMAT, NO_TOOL, NO_JSON, NO(400, "This response_format type is unavailable now") };
+    static const struct { model_script says; pawl_code rc; } all[] = {
+        { NO(400, "Invalid schema for response_format 'output': a type is missing"), PAWL_INVALID },
+        { NO(400, "temperature is not supported"), PAWL_INVALID },
+        { NO(500, "response_format is not supported"), PAWL_TRANSIENT },
+        { NO(401, "response_format is not supported"), PAWL_DENIED },
+    };
+    world w;
+
+    world_open(&w);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        CHECK_INT(ask_n(&w, &all[i].says, 1, ASK_OF("w/other") NUMBER), all[i].rc);
+        CHECK_INT(requests(&w), 1);
+        CHECK(strstr(text_of(&w), "asked for by") == NULL);
+    }
+    CHECK_INT(ask_n(&w, none, 4, ASK_OF("w/none") NUMBER), PAWL_INVALID);
+    CHECK_INT(requests(&w), 4);
+    CHECK_STR(text_of(&w), "API error: 400: This response_format type is unavailable now (the value was asked for by the prompt, since the server refuses "
+                           "JSON mode)");
+    CHECK_INT(ask_n(&w, none, 1, ASK_OF("w/plain")), PAWL_INVALID);       /* no schema, nothing to ask in another way */
+    CHECK_INT(requests(&w), 1);
+    world_close(&w);
+}
+
 PAWL_TEST(test_an_answer_of_ten_megabytes_is_whole)
 {
     enum { WORDS = 10240, WORD = 1000 };

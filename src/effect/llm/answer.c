@@ -185,11 +185,6 @@ void llm_part_text(llm_answer *a, llm_part *p, const char *text, size_t size)
 
 /* ---- a typed value -------------------------------------------------------------------------------------------------- */
 
-bool llm_schema_wraps(const pawl_value *schema)
-{
-    return !llm_is(schema, "object");
-}
-
 static bool is_output(const llm_answer *a, const llm_part *p)
 {
     return a->q->schema != NULL && p->kind == LLM_TOOL && strcmp(p->name, LLM_OUTPUT) == 0;
@@ -209,12 +204,30 @@ static const pawl_value *parse(const llm_answer *a, const buf *text, pawl_err *e
     return v;
 }
 
+/* A model that is asked in words only may put its JSON between fences. */
+static buf unfenced(const llm_answer *a, const buf *text)
+{
+    const char *begin, *end;
+    buf in = *text;
+
+    if (a->q->way < LLM_BY_JSON || text->size < 6 || strncmp(text->data, "```", 3) != 0 || (begin = memchr(text->data, '\n', text->size)) == NULL)
+        return in;
+    for (end = text->data + text->size; end > begin && strchr(" \r\n\t", end[-1]) != NULL; end--)
+        ;
+    if (end - begin < 4 || strncmp(end - 3, "```", 3) != 0)
+        return in;
+    in.data = text->data + (begin + 1 - text->data);
+    in.size = (size_t)(end - 3 - begin - 1);
+    return in;
+}
+
 /* The value for `schema`, checked. *out NULL and PAWL_OK: there is none, because tools are called first, or the model refuses. */
 static pawl_code typed(llm_answer *a, const pawl_value **out)
 {
     const llm_part *from = NULL, *text = NULL;
     const pawl_value *v;
     pawl_err why = { 0 };
+    buf in;
 
     *out = NULL;
     if (a->q->schema == NULL || a->stop == LLM_REFUSAL || a->stop == LLM_PAUSE_TURN)
@@ -231,10 +244,11 @@ static pawl_code typed(llm_answer *a, const pawl_value **out)
     }
     if (from == NULL && text == NULL)
         return llm_invalid(a, "no value, and a schema was asked for");
-    v = parse(a, from != NULL ? &from->text : &text->text, &why);
+    in = from != NULL ? from->text : unfenced(a, &text->text);
+    v = parse(a, &in, &why);
     if (v == NULL)
         return a->mem->failed ? llm_nomem(a) : llm_invalid(a, "no value by the schema: %.180s", why.text);
-    if (from != NULL && llm_schema_wraps(a->q->schema) && (v = pawl_value_get(v, "value")) == NULL)
+    if ((from != NULL || a->q->way >= LLM_BY_JSON) && llm_schema_wraps(a->q->schema) && (v = pawl_value_get(v, "value")) == NULL)
         return llm_invalid(a, "no value by the schema: \"value\" is not there");
     if (schema_check(a->q->schema, v, LLM_OUTPUT, &why) != PAWL_OK)
         return llm_invalid(a, "%.200s", why.text);

@@ -176,25 +176,11 @@ static void messages_write(writing *w)
     buf_char(w->out, ']');
 }
 
-/* The tool `output`, whose input is the value. A value that is not an object is wrapped in one; targets of $refs are moved to where they are looked up. */
+/* The tool `output`, whose input is the value. */
 static void output_write(const llm_request *q, buf *b)
 {
-    static const char *const kept[] = { "$defs", "definitions" };
-    const pawl_value *schema = q->schema;
-
-    buf_text(b, "{\"name\":\"" LLM_OUTPUT "\",\"description\":\"Gives the answer: its input is the answer itself.\",\"input_schema\":");
-    if (!llm_schema_wraps(schema)) {
-        canon(b, schema);
-    } else {
-        buf_text(b, "{\"type\":\"object\",\"required\":[\"value\"]");
-        for (size_t i = 0; i < 2; i++)
-            if (pawl_value_get(schema, kept[i]) != NULL) {
-                llm_put_text(b, ",", kept[i]);
-                llm_put_value(b, ":", pawl_value_get(schema, kept[i]));
-            }
-        llm_put_value(b, ",\"properties\":{\"value\":", schema);
-        buf_text(b, "}}");
-    }
+    buf_text(b, "{\"name\":\"" LLM_OUTPUT "\",\"description\":\"" LLM_OUTPUT_TOLD "\",\"input_schema\":");
+    llm_put_schema(b, q->schema);
 }
 
 /* The brace of a tool is closed when the next one begins, that of the last one after its mark. */

@@ -344,6 +344,29 @@ void llm_put_value(buf *b, const char *name, const pawl_value *v)
     canon(b, v);
 }
 
+bool llm_schema_wraps(const pawl_value *schema)
+{
+    return !llm_is(schema, "object");
+}
+
+void llm_put_schema(buf *b, const pawl_value *schema)
+{
+    static const char *const kept[] = { "$defs", "definitions" };
+
+    if (!llm_schema_wraps(schema)) {
+        canon(b, schema);
+        return;
+    }
+    buf_text(b, "{\"type\":\"object\",\"required\":[\"value\"]");
+    for (size_t i = 0; i < 2; i++)
+        if (pawl_value_get(schema, kept[i]) != NULL) {
+            llm_put_text(b, ",", kept[i]);
+            llm_put_value(b, ":", pawl_value_get(schema, kept[i]));
+        }
+    llm_put_value(b, ",\"properties\":{\"value\":", schema);
+    buf_text(b, "}}");
+}
+
 const pawl_value *llm_blocks(arena *mem, const pawl_value *message)
 {
     const pawl_value *content = pawl_value_get(message, "content");

@@ -90,6 +90,14 @@ static bool says(const char *text, const char *words)
     return false;
 }
 
+bool llm_error_says(const llm_error *e, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (says(e->text, *words) || says(e->code, *words) || says(e->type, *words))
+            return true;
+    return false;
+}
+
 /* The request does not fit the model's context. Some APIs have a code for that, all have a text: the list has those of the makers and of compatible
  * servers. */
 static bool is_long(const llm_error *e)

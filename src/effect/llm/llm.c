@@ -1,7 +1,8 @@
-/* llm.c - the handler of the effect `llm` over HTTP: finds the provider, makes one exchange, and makes the reply.
+/* llm.c - the handler of the effect `llm` over HTTP: finds the provider, makes the exchange, and makes the reply.
  *
  * Called by the engine on any thread; when the job can be answered later, the loop thread drives the call. One `call` belongs to one job.
- * Invariants: a key stands in no text of a reply; nothing is tried again here. */
+ * Invariants: a key stands in no text of a reply. Nothing that may succeed as it is is tried again here: a second exchange asks for a typed value in
+ * another way, because the server refused the first and charged nothing, or asks once to repair one; then the call costs both. */
 #include "effect/llm/llm.h"
 #include "net/net.h"
 
@@ -30,6 +31,14 @@ typedef struct llm_call {
     llm_request q;
     const llm_api *api;
     const char *key, *base;
+    const char *place;          /* a copy of base, for what is known of it; NULL: no typed value is asked for in different ways */
+    bool later;                 /* the loop thread drives the call */
+    bool kept;                  /* call_own() was called */
+    unsigned exchanges;         /* requests that were made */
+    llm_way first;              /* how the value was asked for first */
+    bool repairs;               /* the model was asked to repair its answer */
+    pawl_llm_usage spent;       /* for the answer before */
+    bool unknown;               /* that usage cannot be charged */
     const char *priced;         /* the model as the arguments name it, for the price */
     arena mem, scratch;         /* mem: kept for the call; scratch: for one event */
     buf body, head;             /* head: the headers of the answer */
@@ -104,6 +113,11 @@ static pawl_code provider_find(llm_call *c)
     if (c->key != NULL && !clean(c->key))
         return pawl_reply_fail(c->r, PAWL_INVALID, "%s: %s has a byte that no key has: a blank, perhaps, or the end of a line", c->job->effect, name);
     c->a.key = c->key;
+    if (c->q.schema != NULL && c->api == &llm_openai) {
+        if ((c->place = arena_text(&c->mem, c->base)) == NULL)
+            return pawl_reply_fail(c->r, PAWL_NOMEM, "%s: no memory", c->job->effect);
+        c->q.way = c->first = llm_way_known(c->place, c->q.model);
+    }
     return PAWL_OK;
 }
 
@@ -195,8 +209,9 @@ static pawl_code request_make(llm_call *c, pawl_err *why)
     const char *limit;
 
     c->api->body(&c->mem, &c->q, &c->body);
-    c->net.url = url_make(c);
-    if (!headers_make(c) || c->net.url == NULL || c->body.failed)
+    if (c->exchanges++ == 0 && (!headers_make(c) || (c->net.url = url_make(c)) == NULL))
+        return fail(why, PAWL_NOMEM, "no memory for its request");
+    if (c->mem.failed || c->body.failed)
         return fail(why, PAWL_NOMEM, "no memory for its request");
     c->net.method = "POST";
     c->net.body = c->body.data;
@@ -209,6 +224,80 @@ static pawl_code request_make(llm_call *c, pawl_err *why)
     c->net.until_ms = job_until(c->job, 0, &limit);
     llm_tell_begin(c->job);
     return PAWL_OK;
+}
+
+/* ---- another exchange ------------------------------------------------------------------------------------------------------ */
+
+/* Makes room for another answer. Usage of this one is charged with the next. PAWL_PENDING: the next request is to be made. */
+static pawl_code once_more(llm_call *c)
+{
+    const pawl_alloc *alloc = &c->r->alloc;
+
+    buf_reset(&c->body);
+    buf_reset(&c->head);
+    sse_free(&c->stream);
+    sse_init(&c->stream, alloc);
+    net_answer_free(&c->answer);
+    net_answer_init(&c->answer, alloc);
+    llm_answer_free(&c->a);
+    llm_answer_init(&c->a, &c->mem, c->job, &c->q);
+    c->a.key = c->key;
+    c->bytes = 0;
+    c->events = false;
+    c->rc = PAWL_OK;
+    return PAWL_PENDING;
+}
+
+/* The server does not know this way to ask for a typed value: the next one is taken. False: the error stays. */
+static bool way_next(llm_call *c, const llm_error *e)
+{
+    if (c->place == NULL || !llm_way_refused(c->q.way, e))
+        return false;
+    c->q.way++;
+    return true;
+}
+
+/* Asks once for a value that matches, of a model that was given the schema in words. False: it is not asked. */
+static bool repair(llm_call *c)
+{
+    const llm_answer *a = &c->a;
+    const char *told = "";
+    buf text;
+
+    if (c->place == NULL || c->q.way < LLM_BY_JSON || c->repairs || a->rc != PAWL_TRANSIENT || !a->whole || a->stop == LLM_MAX_TOKENS ||
+        a->stop == LLM_CONTEXT_EXCEEDED)
+        return false;
+    buf_init(&text, &c->mem.alloc);
+    for (size_t i = 0; i < a->nparts; i++)
+        if (a->parts[i].kind == LLM_TEXT)
+            buf_put(&text, a->parts[i].text.data, a->parts[i].text.size);
+    c->q.messages = value_push(&c->mem, c->q.messages, value_pack(&c->mem, NULL, "{s:s,s:v}", "role", "assistant", "content",
+                                                                  value_string(&c->mem, text.size > 0 ? text.data : "", text.size)));
+    buf_reset(&text);
+    buf_text(&text, a->err.text);
+    buf_text(&text, "\nGive the answer again, as one JSON value that matches the schema, and no other text.");
+    buf_char(&text, '\0');
+    told = text.failed ? NULL : arena_text(&c->mem, text.data);
+    buf_free(&text);
+    c->q.messages = value_push(&c->mem, c->q.messages, value_pack(&c->mem, NULL, "{s:s,s:s}", "role", "user", "content", told != NULL ? told : ""));
+    if (told == NULL || c->mem.failed)
+        return false;
+    c->spent = a->usage;
+    c->unknown = !llm_is_counted(a);
+    c->repairs = true;
+    return true;
+}
+
+/* The answer costs what the one before it cost, too. */
+static void spent_add(llm_call *c)
+{
+    pawl_llm_usage *u = &c->a.usage;
+
+    u->input += c->spent.input;
+    u->output += c->spent.output;
+    u->cache_read += c->spent.cache_read;
+    u->cache_write += c->spent.cache_write;
+    c->a.unreadable |= c->unknown ? USAGE_IN : 0;
 }
 
 /* ---- what it came to --------------------------------------------------------------------------------------------------- */
@@ -255,11 +344,16 @@ static pawl_code refused(llm_call *c, const buf *body)
     if (e.status / 100 == 2)
         e.status = 0;
     llm_error_read(value_parse(&c->mem, body->size > 0 ? body->data : "", body->size, "the answer", NULL), &e);
+    if (way_next(c, &e))
+        return once_more(c);
     reply_status(c->r, e.status);
     rc = llm_error_fail(&e, c->key, &why);
     if (rc == PAWL_TRANSIENT)
         pawl_reply_retry_after(c->r, wait_ms(c));
     detail(c, body);
+    if (c->q.way != c->first)
+        return pawl_reply_fail(c->r, rc, "%s (the value was asked for by %s, since the server refuses %s)", why.text, llm_way_name(c->q.way),
+                               llm_way_name(c->q.way - 1));
     return pawl_reply_fail(c->r, rc, "%s", why.text);
 }
 
@@ -291,8 +385,10 @@ static pawl_code ended(llm_call *c)
         rc = llm_reply(&c->a, c->r);
     if (rc == PAWL_OK)
         return PAWL_OK;
+    if (repair(c))
+        return once_more(c);
     if (c->a.rc != PAWL_OK)
-        return pawl_reply_fail(c->r, rc, "%s", c->a.err.text);
+        return pawl_reply_fail(c->r, rc, "%s%s", c->a.err.text, c->repairs ? " (also after a request to repair it)" : "");
     return pawl_reply_fail(c->r, rc, "%s%s", rc == PAWL_LIMIT ? "Invalid response: " : "", c->err.text);
 }
 
@@ -300,7 +396,7 @@ static pawl_code unanswered(llm_call *c, pawl_code rc, const pawl_err *why)
 {
     if (c->rc != PAWL_OK || c->a.rc != PAWL_OK)         /* the error was known before the connection failed */
         return ended(c);
-    if (c->answer.untouched)
+    if (c->answer.untouched && c->exchanges <= 1)
         pawl_reply_untouched(c->r);
     if (rc == PAWL_TIMEOUT)
         return pawl_reply_fail(c->r, rc, "Request timed out: %s: %s", c->q.provider, why->text);
@@ -311,7 +407,7 @@ static pawl_code unanswered(llm_call *c, pawl_code rc, const pawl_err *why)
     return pawl_reply_fail(c->r, rc, "HTTP error: %s: %s", c->q.provider, why->text);
 }
 
-/* Makes the reply from what net_fetch() or net_start() returned. */
+/* Makes the reply from what net_fetch() or net_start() returned. PAWL_PENDING: another request is to be made. */
 static pawl_code came(llm_call *c, pawl_code rc, const pawl_err *why)
 {
     const bool stream = c->answer.status / 100 == 2;
@@ -319,10 +415,15 @@ static pawl_code came(llm_call *c, pawl_code rc, const pawl_err *why)
 
     if (rc == PAWL_OK && stream && c->rc == PAWL_OK && !c->a.whole && sse_end(&c->stream, &ev))
         event_take(c, &ev);
+    spent_add(c);
     if (rc != PAWL_OK && !c->a.whole)
         rc = unanswered(c, rc, why);
     else
         rc = stream ? ended(c) : refused(c, &c->answer.body);
+    if (rc == PAWL_PENDING)
+        return rc;
+    if (c->a.whole && c->place != NULL && c->q.way != c->first)
+        llm_way_keep(c->place, c->q.model, c->q.way);
     if (llm_is_counted(&c->a))                   /* an interrupted answer costs money, too */
         llm_cost(c->r, &c->a.usage, c->own->price != NULL ? c->own->price(c->own->price_ctx, c->priced, &c->a.usage) : 0);
     return rc;
@@ -365,17 +466,22 @@ static void call_free(llm_call *c)
     mem_free(&alloc, c, sizeof *c);
 }
 
+static pawl_code call_make(llm_call *c);
+
 static void call_done(void *ctx, pawl_code rc, const pawl_err *why)
 {
     llm_call *c = ctx;
     const pawl_job job = c->flat;
 
     rc = came(c, rc, why);
+    if (rc == PAWL_PENDING && (rc = call_make(c)) == PAWL_PENDING)
+        return;
     call_free(c);
     job.finish(&job, rc);
 }
 
-/* The call outlives the handler's: what the answer needs of arguments and settings is copied; the rest is already in the body. */
+/* The call outlives the handler's: what the answer needs of arguments and settings is copied, and all of them if there may be a second request; the rest is
+ * already in the body. */
 static bool call_own(llm_call *c)
 {
     c->priced = arena_text(&c->mem, c->priced);
@@ -383,29 +489,47 @@ static bool call_own(llm_call *c)
     c->q.schema = value_copy(&c->mem, c->q.schema);
     if (c->key != NULL)
         c->a.key = c->key = arena_text(&c->mem, c->key);
-    c->q.messages = c->q.tools = c->q.stop = c->q.temperature = NULL;
-    c->q.system = c->q.tool_choice = NULL;
+    if (c->place != NULL) {
+        c->q.messages = value_copy(&c->mem, c->q.messages);
+        c->q.tools = value_copy(&c->mem, c->q.tools);
+        c->q.stop = value_copy(&c->mem, c->q.stop);
+        c->q.temperature = value_copy(&c->mem, c->q.temperature);
+        c->q.system = arena_text(&c->mem, c->q.system);
+        c->q.tool_choice = arena_text(&c->mem, c->q.tool_choice);
+    } else {
+        c->q.messages = c->q.tools = c->q.stop = c->q.temperature = NULL;
+        c->q.system = c->q.tool_choice = NULL;
+    }
     c->flat.args = NULL;
+    c->kept = true;
     return !c->mem.failed;
 }
 
-/* Sends the request. PAWL_PENDING: call_done() will be called. */
-static pawl_code call_make(llm_call *c, bool later)
+/* Sends the request, and those that follow from its answer. PAWL_PENDING: call_done() will be called. */
+static pawl_code call_make(llm_call *c)
 {
-    pawl_err why = { 0 };
-    pawl_code rc = request_make(c, &why);
+    pawl_err why;
+    pawl_code rc;
 
-    if (rc != PAWL_OK || !later)
-        return came(c, rc == PAWL_OK ? net_fetch(&c->net, &c->answer, &why) : rc, &why);
-    rc = call_own(c) ? net_start(&c->net, &c->answer, call_done, c, &why) : fail(&why, PAWL_NOMEM, "no memory for its request");
-    return rc == PAWL_PENDING ? rc : came(c, rc, &why);
+    do {
+        why = (pawl_err){ 0 };
+        rc = request_make(c, &why);
+        if (rc == PAWL_OK && c->later && !c->kept && !call_own(c))
+            rc = fail(&why, PAWL_NOMEM, "no memory for its request");
+        if (rc == PAWL_OK)
+            rc = c->later ? net_start(&c->net, &c->answer, call_done, c, &why) : net_fetch(&c->net, &c->answer, &why);
+        if (rc == PAWL_PENDING)
+            return rc;
+        rc = came(c, rc, &why);
+    } while (rc == PAWL_PENDING);
+    return rc;
 }
 
 pawl_code pawl_effect_llm(const pawl_job *job, pawl_reply *r, void *arg)
 {
     static const pawl_llm plain = { 0 };
     llm_call *c;
-    bool later;
+    bool later = false;
     pawl_code rc = answer_later(job, r, &later);
 
     if (rc != PAWL_OK)
@@ -416,7 +540,8 @@ pawl_code pawl_effect_llm(const pawl_job *job, pawl_reply *r, void *arg)
         pawl_reply_untouched(r);
     } else {
         c->priced = pawl_value_string(pawl_value_get(c->flat.args, "model"));
-        rc = call_make(c, later);
+        c->later = later;
+        rc = call_make(c);
     }
     if (rc != PAWL_PENDING && c != NULL)
         call_free(c);

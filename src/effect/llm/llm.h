@@ -12,8 +12,12 @@ enum {
     LLM_TOKENS = 8192           /* of an answer, if an API requires a number and the caller gave none */
 };
 #define LLM_OUTPUT "output"     /* the tool by which a typed value is returned */
+#define LLM_OUTPUT_TOLD "Gives the answer: its input is the answer itself."
 
 /* ---- args.c: what is asked -------------------------------------------------------------------------- */
+
+/* How an API like OpenAI's is asked for a typed value. A server that refuses one is asked by the next. */
+typedef enum llm_way { LLM_BY_FORMAT, LLM_BY_TOOL, LLM_BY_JSON, LLM_BY_PROMPT } llm_way;
 
 typedef struct llm_request {
     const char *provider, *model;       /* the two parts of "PROVIDER/NAME" */
@@ -22,6 +26,7 @@ typedef struct llm_request {
     const char *tool_choice;            /* NULL: not given */
     int64_t max_tokens, budget_tokens;  /* 0: not given */
     bool cache;
+    llm_way way;                        /* of `schema`; Anthropic's API has its own */
     size_t turn;                        /* the number of the answer among those of the conversation, from 1 */
 } llm_request;
 
@@ -34,6 +39,9 @@ pawl_code llm_request_read(const pawl_job *job, pawl_reply *r, arena *mem, llm_r
 /* A member of a request: its beginning (",\"model\":"), and the text or value. */
 void llm_put_text(buf *b, const char *name, const char *text);
 void llm_put_value(buf *b, const char *name, const pawl_value *v);
+bool llm_schema_wraps(const pawl_value *schema);    /* not a schema of an object: the model is asked for {"value":...} */
+/* The schema as one of an object: one of another value is wrapped (llm_schema_wraps), and targets of $refs are moved to where they are looked up. */
+void llm_put_schema(buf *b, const pawl_value *schema);
 /* Consecutive messages of one side, which an API takes as one: of the assistant, or of the user with results of tools. Messages without anything to send
  * are left out. */
 typedef struct llm_turn {
@@ -131,6 +139,7 @@ typedef struct llm_error {
 /* Read the error in a body or an event, in any of the known shapes; its texts live as long as that. */
 void llm_error_read(const pawl_value *body, llm_error *out);
 bool llm_error_is(const pawl_value *body);      /* it contains an error */
+bool llm_error_says(const llm_error *e, const char *const *words);      /* its texts contain one of the words, which end in NULL; case is ignored */
 /* The code for it, and one line in err, from which `key` (may be NULL) is removed. */
 pawl_code llm_error_fail(const llm_error *e, const char *key, pawl_err *err);
 
@@ -146,7 +155,13 @@ typedef struct llm_api {
 
 extern const llm_api llm_anthropic, llm_openai;
 
-bool llm_schema_wraps(const pawl_value *schema);    /* not a schema of an object: the model is asked for {"value":...} */
+/* ---- way.c: how a typed value is asked for ----------------------------------------------------------------------------- */
+
+/* The way that was answered last; LLM_BY_FORMAT: none is known in this process. Any thread. */
+llm_way llm_way_known(const char *base, const char *model);
+void llm_way_keep(const char *base, const char *model, llm_way way);
+const char *llm_way_name(llm_way way);
+bool llm_way_refused(llm_way way, const llm_error *e);      /* the server says that it does not know this way; of LLM_BY_PROMPT: never */
 
 /* ---- record.c: answers by what was asked ---------------------------------------------------------------------------------- */
 

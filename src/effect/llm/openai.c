@@ -214,6 +214,26 @@ static void user_write(arena *mem, const llm_turn *t, buf *b)
     buf_free(&text);
 }
 
+/* The system prompt; it names the schema if nothing else of the request does. */
+static void system_write(const llm_request *q, buf *b)
+{
+    buf text;
+
+    buf_init(&text, &b->alloc);
+    buf_text(&text, q->system != NULL ? q->system : "");
+    if (q->schema != NULL && q->way >= LLM_BY_JSON) {
+        buf_text(&text, text.size > 0 ? "\n\n" : "");
+        buf_text(&text, "Your answer is one JSON value that matches this JSON Schema, and no other text:\n");
+        llm_put_schema(&text, q->schema);
+    }
+    if (text.size > 0 || text.failed) {
+        buf_text(b, ",{\"role\":\"system\",\"content\":");
+        text_write(b, &text);
+        buf_char(b, '}');
+    }
+    buf_free(&text);
+}
+
 static void messages_write(arena *mem, const llm_request *q, buf *b)
 {
     llm_turn *turns;
@@ -221,10 +241,7 @@ static void messages_write(arena *mem, const llm_request *q, buf *b)
     size_t n;
 
     buf_text(b, ",\"messages\":[");
-    if (q->system != NULL && *q->system != '\0') {
-        llm_put_text(b, ",{\"role\":\"system\",\"content\":", q->system);
-        buf_char(b, '}');
-    }
+    system_write(q, b);
     if (!llm_turns(mem, q, sends, &turns, &n)) {
         b->failed = true;
         return;
@@ -242,9 +259,21 @@ static void messages_write(arena *mem, const llm_request *q, buf *b)
     buf_char(b, ']');
 }
 
-static void tools_write(const llm_request *q, buf *b)
+/* A choice among the tools that leaves the answer open has the answer among them; without other tools it is the answer. */
+static const char *choice_of(const llm_request *q, bool output)
 {
-    const char *choice = q->tool_choice, *comma = "";
+    const char *choice = q->tool_choice;
+
+    if (!output)
+        return choice;
+    if (q->tools == NULL || (choice != NULL && strcmp(choice, "none") == 0))
+        return LLM_OUTPUT;
+    return choice == NULL || strcmp(choice, "auto") == 0 ? "any" : choice;
+}
+
+static void tools_write(const llm_request *q, bool output, buf *b)
+{
+    const char *choice = choice_of(q, output), *comma = "";
     const pawl_value *tool;
     pawl_iter it = pawl_iter_of(q->tools);
 
@@ -257,6 +286,12 @@ static void tools_write(const llm_request *q, buf *b)
         llm_put_value(b, ",\"parameters\":", pawl_value_get(tool, "input_schema"));
         buf_text(b, "}}");
         comma = ",";
+    }
+    if (output) {
+        buf_text(b, comma);
+        buf_text(b, "{\"type\":\"function\",\"function\":{\"name\":\"" LLM_OUTPUT "\",\"description\":\"" LLM_OUTPUT_TOLD "\",\"parameters\":");
+        llm_put_schema(b, q->schema);
+        buf_text(b, "}}");
     }
     buf_char(b, ']');
     if (choice == NULL)
@@ -273,15 +308,19 @@ static void tools_write(const llm_request *q, buf *b)
 
 static void body(arena *mem, const llm_request *q, buf *out)
 {
+    const bool output = q->schema != NULL && q->way == LLM_BY_TOOL;
+
     llm_put_text(out, "{\"model\":", q->model);
     if (q->max_tokens > 0) {            /* the newer name is known only to OpenAI's own models, some of which require it */
         buf_text(out, strcmp(q->provider, "openai") == 0 ? ",\"max_completion_tokens\":" : ",\"max_tokens\":");
         buf_int(out, q->max_tokens);
     }
-    if (q->tools != NULL)
-        tools_write(q, out);
+    if (q->tools != NULL || output)
+        tools_write(q, output, out);
     messages_write(mem, q, out);
-    if (q->schema != NULL) {
+    if (q->schema != NULL && q->way == LLM_BY_JSON)
+        buf_text(out, ",\"response_format\":{\"type\":\"json_object\"}");
+    if (q->schema != NULL && q->way == LLM_BY_FORMAT) {
         llm_put_value(out, ",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"" LLM_OUTPUT "\",\"schema\":", q->schema);
         buf_text(out, "}}");
     }
