@@ -56,6 +56,7 @@ struct serve_events {
     watcher *watchers;
     topic *topics;
     http_frame *heartbeat;
+    http_timer *look, *beat;    /* on while there are watchers */
 };
 
 static const sm_row follow_rows[] = {
@@ -459,6 +460,10 @@ static void sweep(serve_events *e)
         free(t->run);
         free(t);
     }
+    if (e->watchers == NULL) {
+        http_timer_set(e->look, false);
+        http_timer_set(e->beat, false);
+    }
 }
 
 static pawl_code life_of(serve_events *e, const char *run, uint64_t *life, pawl_err *err)
@@ -521,10 +526,10 @@ serve_events *events_new(server *s, pawl_err *err)
 {
     serve_events *e = calloc(1, sizeof *e);
 
-    if (e != NULL && ((e->heartbeat = http_frame_new(NULL, ":\n\n", 3)) == NULL || !http_every(s->http, LOOK_MS, look, e) ||
-                      !http_every(s->http, HEARTBEAT_MS, beat, e))) {
-        http_frame_drop(e->heartbeat);  /* a timer that was made fires no more: the caller frees the server without running it */
-        free(e);
+    if (e != NULL && ((e->heartbeat = http_frame_new(NULL, ":\n\n", 3)) == NULL || (e->look = http_timer_new(s->http, LOOK_MS, look, e)) == NULL ||
+                      (e->beat = http_timer_new(s->http, HEARTBEAT_MS, beat, e)) == NULL)) {
+        http_frame_drop(e->heartbeat);
+        free(e);                /* a timer that was made is off */
         e = NULL;
     }
     if (e == NULL)
@@ -705,6 +710,8 @@ void events_follow(serve_events *e, http_req *r, const char *const *runs, size_t
     if (w->next != NULL)
         w->next->prev = w;
     e->watchers = w;
+    http_timer_set(e->look, true);
+    http_timer_set(e->beat, true);
     http_set(r, w, on_gone);
     http_stream(r, 200, fields, 3);
     if (!w->gone)

@@ -58,11 +58,10 @@ static bool has_token(const server *s, const http_req *r)
 bool guard_admits(const server *s, http_req *r)
 {
     const char *origin = http_header(r, "origin");
-    http_peer peer;
+    uid_t user;
 
-    http_peer_of(r, &peer);
-    if (peer.kind == HTTP_PEER_UNIX) {
-        if (peer.uid == geteuid() || peer.uid == 0)
+    if (http_peer_user(r, &user)) {
+        if (user == geteuid() || user == 0)
             return true;
         problem(r, 403, "denied", "this socket is of another user");
         return false;

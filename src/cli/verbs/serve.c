@@ -35,10 +35,10 @@ static pawl_code token_check(const char *token, const char *where, pawl_err *err
     return PAWL_OK;
 }
 
-/* The first line of the file at `path`, which only its owner may read. */
-static pawl_code token_read(const char *path, char token[TOKEN_MOST + 1], pawl_err *err)
+/* The first line of the file at `path`, which only its owner may read. `flags`: O_NOFOLLOW, or 0 where a link will do: secrets are often mounted so. */
+static pawl_code token_read(const char *path, int flags, char token[TOKEN_MOST + 1], pawl_err *err)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
     struct stat at;
     ssize_t n;
 
@@ -91,7 +91,7 @@ static pawl_code token_find(served *of, pawl_err *err)
     pawl_code rc;
 
     if (given != NULL)
-        return token_read(given, of->token, err);
+        return token_read(given, 0, of->token, err);
     if (env != NULL && env[0] != '\0') {
         if (strlen(env) > TOKEN_MOST)
             return fail(err, PAWL_INVALID, "PAWL_TOKEN: a token has at most %d characters", TOKEN_MOST);
@@ -108,7 +108,7 @@ static pawl_code token_find(served *of, pawl_err *err)
         rc = PAWL_OK;
     }
     if (rc == PAWL_OK)
-        rc = token_read(path, of->token, err);
+        rc = token_read(path, O_NOFOLLOW, of->token, err);
     snprintf(of->note, sizeof of->note, "requests need the header `Authorization: Bearer TOKEN`; the token is in %s", path);
     return rc;
 }

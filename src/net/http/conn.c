@@ -411,7 +411,7 @@ conn *conn_new(http_server *s, bool tcp)
         return NULL;
     }
     c->io.handle.data = c;
-    c->peer = tcp ? HTTP_PEER_TCP : HTTP_PEER_UNIX;
+    c->tcp = tcp;
     c->open = true;
     c->keep = true;
     c->call.c = c;
@@ -432,26 +432,10 @@ conn *conn_new(http_server *s, bool tcp)
     return c;
 }
 
-static bool is_loopback(const struct sockaddr_storage *at)
-{
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)at;
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)at;
-
-    if (at->ss_family == AF_INET)
-        return ((const uint8_t *)&v4->sin_addr)[0] == 127;
-    return at->ss_family == AF_INET6 && (IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) || (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) && v6->sin6_addr.s6_addr[12] == 127));
-}
-
 void conn_start(conn *c)
 {
-    struct sockaddr_storage at = { 0 };
-    int size = sizeof at;
-
-    if (c->peer != HTTP_PEER_UNIX) {
+    if (c->tcp)
         uv_tcp_nodelay(&c->io.tcp, 1);
-        if (uv_tcp_getpeername(&c->io.tcp, (struct sockaddr *)&at, &size) == 0 && is_loopback(&at))
-            c->peer = HTTP_PEER_LOOPBACK;
-    }
     if (uv_read_start(&c->io.stream, on_room, on_read) != 0)
         conn_cut(c);
 }

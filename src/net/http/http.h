@@ -12,6 +12,7 @@
 
 typedef struct http_server http_server;
 typedef struct http_req http_req;       /* one request with its reply; valid until its reply has ended */
+typedef struct server_side http_timer;
 typedef struct http_frame http_frame;   /* bytes that any number of streams share */
 
 /* 0 takes the value in brackets. */
@@ -59,9 +60,11 @@ void http_stop(http_server *s, void (*drained)(void *ctx), void *ctx);
 bool http_stopping(const http_server *s);
 /* Any thread: call `fn` on the loop. False: no memory. What is posted after the end of http_run() is dropped by http_free(). */
 bool http_post(http_server *s, void (*fn)(void *ctx), void *ctx);
-/* Call `fn` every `ms` until http_free(); false: no memory. It does not keep http_run() from returning. */
-bool http_every(http_server *s, unsigned ms, void (*fn)(void *ctx), void *ctx);
-/* Call `fn` whenever `fd` is readable; the same. The descriptor must stay open until http_free(). */
+/* A timer that calls `fn` every `ms` while it is on, until http_free(); it is off at first. It does not keep http_run() from returning. NULL: no memory. */
+http_timer *http_timer_new(http_server *s, unsigned ms, void (*fn)(void *ctx), void *ctx);
+void http_timer_set(http_timer *t, bool on);
+/* Call `fn` whenever `fd` is readable, until http_free(). The descriptor must stay open until then. It does not keep http_run() from returning. False:
+ * no memory, or a descriptor that cannot be watched. */
 bool http_watch(http_server *s, int fd, void (*fn)(void *ctx), void *ctx);
 int64_t http_now(const http_server *s);         /* the loop's monotonic clock, in milliseconds */
 
@@ -83,18 +86,12 @@ const char *http_header(const http_req *c, const char *name);
 const char *http_host(const http_req *c);              /* the authority: of an absolute target, else the Host header; "" in HTTP/1.0 without one */
 pawl_bytes http_body(const http_req *c);
 
-typedef enum http_peer_kind { HTTP_PEER_TCP, HTTP_PEER_LOOPBACK, HTTP_PEER_UNIX } http_peer_kind;
-typedef struct http_peer {
-    http_peer_kind kind;
-    uid_t uid;                  /* of HTTP_PEER_UNIX, by the kernel's word */
-    char address[64];           /* "192.0.2.7"; "unix" */
-} http_peer;
-void http_peer_of(const http_req *c, http_peer *out);
+/* The user at the other end of a unix socket, by the kernel's word; (uid_t)-1: unknown. False: it came over TCP. */
+bool http_peer_user(const http_req *c, uid_t *uid);
 
 /* For the handler: data of its own, and a function that is called once, when the client is gone before the reply has ended; also within http_stream()
  * and http_put(). The call stays valid: it must still be ended, which may be done there, except within http_stream(). */
 void http_set(http_req *c, void *data, void (*gone)(http_req *c, void *data));
-void *http_data(const http_req *c);
 bool http_gone(const http_req *c);
 
 /* ---- reply.c -------------------------------------------------------------------------------------------------- */
@@ -113,8 +110,6 @@ bool http_put(http_req *c, http_frame *f);
 void http_on_room(http_req *c, void (*room)(http_req *c, void *data));
 void http_end(http_req *c);
 void http_end_with(http_req *c, http_frame *last);      /* the same, after a last frame (may be NULL), which no limit keeps back */
-/* End a stream without its proper end: the client sees a cut. */
-void http_abort(http_req *c);
 
 /* ---- frame.c -------------------------------------------------------------------------------------------------- */
 

@@ -137,7 +137,7 @@ struct conn {
     out_queue out;
     buf ahead;                  /* bytes of requests that were sent ahead */
     uint8_t state;              /* enum conn_state */
-    uint8_t peer;               /* http_peer_kind */
+    bool tcp;                   /* else a unix socket */
     bool held;                  /* the handler has the call */
     bool open;                  /* the socket is not yet closed by libuv */
     bool keep;                  /* another request may follow */

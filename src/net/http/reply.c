@@ -88,12 +88,3 @@ void http_end_with(http_req *call, http_frame *last)
         conn_send(c, http_frame_keep(last));
     http_end(call);
 }
-
-void http_abort(http_req *call)
-{
-    conn *c = call->c;
-
-    call->gone = NULL;
-    conn_cut(c);
-    conn_call_ended(c);
-}

@@ -3,7 +3,6 @@
  * Called by conn.c with bytes as they come. Loop thread. A refusal sets parse.refused and parse.why; the connection then replies and closes. */
 #include "net/http/http_inner.h"
 
-#include <arpa/inet.h>
 #include <asm/socket.h>    /* SO_PEERCRED, which POSIX lacks */
 #include <strings.h>
 #include <sys/socket.h>
@@ -355,35 +354,19 @@ const char *http_host(const http_req *c)
     return host != NULL ? host : "";
 }
 
-static void unix_peer(uv_os_fd_t fd, http_peer *out)
-{
-    struct { pid_t pid; uid_t uid; gid_t gid; } who;    /* struct ucred, which needs _GNU_SOURCE */
-    socklen_t size = sizeof who;
-
-    out->uid = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && size == sizeof who ? who.uid : (uid_t)-1;
-    memcpy(out->address, "unix", 5);
-}
-
-void http_peer_of(const http_req *call, http_peer *out)
+bool http_peer_user(const http_req *call, uid_t *uid)
 {
     const conn *c = call->c;
-    struct sockaddr_storage at;
-    int size = sizeof at;
+    struct { pid_t pid; uid_t uid; gid_t gid; } who;    /* struct ucred, which needs _GNU_SOURCE */
+    socklen_t size = sizeof who;
     uv_os_fd_t fd = -1;
 
-    *out = (http_peer){ .kind = (http_peer_kind)c->peer, .uid = (uid_t)-1 };
-    if (uv_fileno(&c->io.handle, &fd) != 0)
-        return;
-    if (c->peer == HTTP_PEER_UNIX) {
-        unix_peer(fd, out);
-        return;
-    }
-    if (uv_tcp_getpeername(&c->io.tcp, (struct sockaddr *)&at, &size) != 0)
-        return;
-    if (at.ss_family == AF_INET)
-        uv_ip4_name((const struct sockaddr_in *)&at, out->address, sizeof out->address);
-    else if (at.ss_family == AF_INET6)
-        uv_ip6_name((const struct sockaddr_in6 *)&at, out->address, sizeof out->address);
+    *uid = (uid_t)-1;
+    if (c->tcp)
+        return false;
+    if (uv_fileno(&c->io.handle, &fd) == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && size == sizeof who)
+        *uid = who.uid;
+    return true;
 }
 
 void http_set(http_req *c, void *data, void (*gone)(http_req *c, void *data))
@@ -392,5 +375,4 @@ void http_set(http_req *c, void *data, void (*gone)(http_req *c, void *data))
     c->gone = gone;
 }
 
-void *http_data(const http_req *c) { return c->data; }
 bool http_gone(const http_req *c) { return c->c->state == CONN_CLOSED; }

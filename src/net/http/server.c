@@ -546,16 +546,27 @@ static void on_timer(uv_timer_t *t)
     side->fn(side->ctx);
 }
 
-bool http_every(http_server *s, unsigned ms, void (*fn)(void *ctx), void *ctx)
+http_timer *http_timer_new(http_server *s, unsigned ms, void (*fn)(void *ctx), void *ctx)
 {
     server_side *side = side_new(s, SIDE_TIMER, fn, ctx);
 
     if (side == NULL)
-        return false;
+        return NULL;
     uv_timer_init(&s->loop, &side->io.timer);
     side_add(side);
     uv_unref(&side->io.handle);
-    return uv_timer_start(&side->io.timer, on_timer, ms, ms) == 0;
+    uv_timer_set_repeat(&side->io.timer, ms);
+    return side;
+}
+
+void http_timer_set(http_timer *t, bool on)
+{
+    const uint64_t ms = uv_timer_get_repeat(&t->io.timer);
+
+    if (!on)
+        uv_timer_stop(&t->io.timer);
+    else if (!uv_is_active(&t->io.handle))
+        uv_timer_start(&t->io.timer, on_timer, ms, ms);
 }
 
 static void on_ready(uv_poll_t *p, int status, int events)
