@@ -337,7 +337,7 @@ const pawl_value *settings_changed(arena *mem, const char *folder, pawl_err *err
 
         if (projects[i] == NULL || again || (!trust_named(mem, projects[i], TRUST_OWN, err) && !trust_named(mem, projects[i], TRUST_CLAUDE, err)))
             continue;
-        all = trust_list(mem, projects[i], err);
+        all = trust_list(mem, projects[i], folder, err);
         for (it = pawl_iter_of(all); (one = pawl_iter_next(&it, NULL)) != NULL;) {
             const char *was = pawl_value_string(pawl_value_get(one, "was"));
 

@@ -145,7 +145,7 @@ pawl_code trust_look(arena *mem, const trust_ask *ask, trust_said *out, pawl_err
     *out = (trust_said){ .state = TRUST_BARE, .what = ask->path };
     if ((all = pawl_value_get(pawl_value_get(record, "digests"), real)) == NULL)
         return PAWL_OK;
-    *out = (trust_said){ .state = TRUST_CHANGED, .what = ask->path };
+    *out = (trust_said){ .state = TRUST_CHANGED, .what = ask->path, .again = ask->project };
     if ((out->how = difference(pawl_value_string(pawl_value_get(all, name_in(ask->project, ask->path))), ask->digest)) != NULL)
         return PAWL_OK;
     if ((out->scripts = scripts_now(mem, ask->hooks, ask->project, ask->cwd)) == NULL)
@@ -154,7 +154,7 @@ pawl_code trust_look(arena *mem, const trust_ask *ask, trust_said *out, pawl_err
         const char *path = pawl_value_string(key);
 
         if ((how = difference(pawl_value_string(pawl_value_get(all, name_in(ask->project, path))), pawl_value_string(v))) != NULL) {
-            *out = (trust_said){ .state = TRUST_CHANGED, .what = path, .how = how };
+            *out = (trust_said){ .state = TRUST_CHANGED, .what = path, .how = how, .again = ask->cwd };     /* a relative script is that of this folder */
             return PAWL_OK;
         }
     }
@@ -171,7 +171,7 @@ void trust_told(const app_caller *caller, const trust_said *said, const char *pa
                  "trust %s", path, widens, project);
     if (said->state == TRUST_CHANGED)
         app_note(caller, "%s: %s %s since the folder was trusted, so what the file widens (%s) does not count: look at it, then pawl policy trust %s", path,
-                 itself ? "it" : said->what, said->how, widens, project);
+                 itself ? "it" : said->what, said->how, widens, said->again);
 }
 
 /* The hook with the digests of what it runs. */
@@ -232,34 +232,43 @@ bool trust_there(arena *mem, const char *project)
     return has_kind(mem, project, TRUST_OWN) || has_kind(mem, project, TRUST_CLAUDE);
 }
 
-/* Adds {FILE: DIGEST} of one settings file and of what its hooks run. */
-static pawl_code file_now(arena *mem, const char *project, const char *name, const pawl_value **all, pawl_err *err)
+/* Adds {FILE: DIGEST} of what these hooks run when they work in `cwd`. */
+static bool scripts_add(arena *mem, const pawl_value *hooks, const char *project, const char *cwd, const pawl_value **all)
+{
+    const pawl_value *scripts = scripts_now(mem, hooks, project, cwd), *key, *one;
+    pawl_iter it = pawl_iter_of(scripts);
+
+    while ((one = pawl_iter_next(&it, &key)) != NULL)
+        *all = value_with(mem, *all, name_in(project, pawl_value_string(key)), one);
+    return scripts != NULL && *all != NULL;
+}
+
+/* The same of one settings file and its hooks. */
+static pawl_code file_now(arena *mem, const char *project, const char *cwd, const char *name, const pawl_value **all, pawl_err *err)
 {
     const char *path = settings_in(mem, project, name);
     char digest[SCRIPT_DIGEST_BYTES];
-    const pawl_value *v = NULL, *scripts, *key, *one;
-    pawl_iter it;
+    const pawl_value *v = NULL, *hooks;
 
     if (settings_no_link(mem, project, *name == '.' && name[1] == 'p' ? ".pawl" : ".claude", err) == PAWL_OK)
         v = settings_read_digest(mem, path, digest, err);
     if (v == NULL)
         return path == NULL ? fail(err, PAWL_NOMEM, "%s: its path is too long", project) : err->code;
     *all = value_with(mem, *all, name, text_of(mem, digest));
-    if ((scripts = scripts_now(mem, pawl_value_get(v, "hooks"), project, project)) == NULL)
-        return fail(err, PAWL_NOMEM, "%s: no memory for its hooks", path);
-    for (it = pawl_iter_of(scripts); (one = pawl_iter_next(&it, &key)) != NULL;)
-        *all = value_with(mem, *all, name_in(project, pawl_value_string(key)), one);
-    return *all != NULL ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory for what is trusted of it", path);
+    hooks = pawl_value_get(v, "hooks");
+    if (scripts_add(mem, hooks, project, project, all) && (strcmp(cwd, project) == 0 || scripts_add(mem, hooks, project, cwd, all)))
+        return PAWL_OK;
+    return fail(err, PAWL_NOMEM, "%s: no memory for what is trusted of it", path);
 }
 
 /* {FILE: DIGEST} of all that the project has now. */
-static const pawl_value *project_now(arena *mem, const char *project, pawl_err *err)
+static const pawl_value *project_now(arena *mem, const char *project, const char *cwd, pawl_err *err)
 {
     const pawl_value *all = value_pack(mem, NULL, "{}");
 
     for (int kind = TRUST_OWN; kind <= TRUST_CLAUDE; kind++)
         for (size_t i = 0; i < 3 && files[kind][i] != NULL; i++)
-            if (file_now(mem, project, files[kind][i], &all, err) != PAWL_OK)
+            if (file_now(mem, project, cwd, files[kind][i], &all, err) != PAWL_OK)
                 return NULL;
     return all != NULL ? all : (fail(err, PAWL_NOMEM, "%s: no memory for what it has", project), NULL);
 }
@@ -269,9 +278,9 @@ static const pawl_value *listed(arena *mem, const pawl_value *list, const char *
     return value_push(mem, list, value_pack(mem, NULL, "{s:s,s:s}", "path", path, "was", was));
 }
 
-const pawl_value *trust_list(arena *mem, const char *project, pawl_err *err)
+const pawl_value *trust_list(arena *mem, const char *project, const char *cwd, pawl_err *err)
 {
-    const pawl_value *record = settings_read(mem, record_path(mem), err), *now = err->code == PAWL_OK ? project_now(mem, project, err) : NULL, *key, *v;
+    const pawl_value *record = settings_read(mem, record_path(mem), err), *now = err->code == PAWL_OK ? project_now(mem, project, cwd, err) : NULL, *key, *v;
     const pawl_value *had = pawl_value_get(pawl_value_get(record, "digests"), real_folder(mem, project)), *out = value_pack(mem, NULL, "[]");
     pawl_iter it = pawl_iter_of(now);
 
@@ -316,7 +325,7 @@ static const pawl_value *digests_settled(arena *mem, const pawl_value *digests, 
 }
 
 /* Settings of a kind that is not there are not trusted: a command of an agent might make them later. */
-pawl_code trust_set(arena *mem, const char *project, bool trusted, pawl_err *err)
+pawl_code trust_set(arena *mem, const char *project, const char *cwd, bool trusted, pawl_err *err)
 {
     const char *path = record_path(mem), *real = real_folder(mem, project);
     const pawl_value *v, *now = NULL;
@@ -324,7 +333,7 @@ pawl_code trust_set(arena *mem, const char *project, bool trusted, pawl_err *err
     if (path == NULL)
         return fail(err, PAWL_INVALID, "there is no HOME, and nowhere to keep which folders are trusted");
     v = settings_read(mem, path, err);
-    if ((v == NULL && err->code != PAWL_OK) || (trusted && (now = project_now(mem, project, err)) == NULL))
+    if ((v == NULL && err->code != PAWL_OK) || (trusted && (now = project_now(mem, project, cwd, err)) == NULL))
         return err->code;
     v = v != NULL ? v : value_pack(mem, NULL, "{}");
     for (int kind = TRUST_OWN; kind <= TRUST_CLAUDE; kind++) {

@@ -23,6 +23,7 @@ typedef struct trust_said {
     trust_state state;
     const char *what;               /* TRUST_CHANGED: the file or script, and what became of it: "has changed", "is new", "is gone" */
     const char *how;
+    const char *again;              /* TRUST_CHANGED: the folder in which it is to be trusted again */
     const pawl_value *scripts;      /* TRUST_HOLDS: {PATH: DIGEST} of what its hooks run */
 } trust_said;
 
@@ -37,10 +38,11 @@ const pawl_value *trust_pinned(arena *mem, const pawl_value *hooks, const trust_
 /* The settings folders of all projects that the person trusts, which no command of a model may write; ends in NULL. NULL: see err. */
 const char *const *trust_folders(arena *mem, pawl_err *err);
 bool trust_there(arena *mem, const char *project);              /* it has settings of one of the kinds */
-/* Each settings file and script of the project, of now or of the record: [{"path","was"}], `was`: "trusted", "changed", "new", "gone". NULL: see err. */
-const pawl_value *trust_list(arena *mem, const char *project, pawl_err *err);
-/* Of the kinds that are there, with all that they have now. */
-PAWL_MUST_USE pawl_code trust_set(arena *mem, const char *project, bool trusted, pawl_err *err);
+/* Each settings file and script of the project, of now or of the record: [{"path","was"}], `was`: "trusted", "changed", "new", "gone". A relative script is
+ * looked for in the project and in `cwd`, the folder in which its runs work. NULL: see err. */
+const pawl_value *trust_list(arena *mem, const char *project, const char *cwd, pawl_err *err);
+/* Of the kinds that are there, with all that they have now; `cwd` as above. */
+PAWL_MUST_USE pawl_code trust_set(arena *mem, const char *project, const char *cwd, bool trusted, pawl_err *err);
 /* Pawl itself wrote this file of a project, which was trusted before. */
 PAWL_MUST_USE pawl_code trust_again(arena *mem, const char *project, const char *path, pawl_err *err);
 

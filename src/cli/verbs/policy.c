@@ -382,11 +382,11 @@ static bool trust_shown(cli_call *c, const char *project, const pawl_value *all,
 }
 
 /* `trusted`: shows what was trusted and is otherwise now, and changes nothing. */
-static int trust_look_at(cli_call *c, const char *project)
+static int trust_look_at(cli_call *c, const char *project, const char *cwd)
 {
     pawl_err err = {0};
     const bool named = trust_named(&c->mem, project, TRUST_OWN, &err) || trust_named(&c->mem, project, TRUST_CLAUDE, &err);
-    const pawl_value *all = err.code == PAWL_OK ? trust_list(&c->mem, project, &err) : NULL;
+    const pawl_value *all = err.code == PAWL_OK ? trust_list(&c->mem, project, cwd, &err) : NULL;
     bool changed;
 
     if (all == NULL)
@@ -400,13 +400,13 @@ static int trust_look_at(cli_call *c, const char *project)
     return named && !changed ? EXIT_DONE : EXIT_FAILED;
 }
 
-static int trust_give(cli_call *c, const char *project, bool trusted)
+static int trust_give(cli_call *c, const char *project, const char *cwd, bool trusted)
 {
     pawl_err err = {0};
-    const pawl_value *all = trusted ? trust_list(&c->mem, project, &err) : value_pack(&c->mem, NULL, "[]");
+    const pawl_value *all = trusted ? trust_list(&c->mem, project, cwd, &err) : value_pack(&c->mem, NULL, "[]");
     bool changed;
 
-    if (all == NULL || trust_set(&c->mem, project, trusted, &err) != PAWL_OK)
+    if (all == NULL || trust_set(&c->mem, project, cwd, trusted, &err) != PAWL_OK)
         return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
     if (!trust_shown(c, project, all, trusted, &changed))
         return EXIT_FAILED;
@@ -421,21 +421,22 @@ static int trust(cli_call *c, const char *word)
     const char *given = c->nargs > 1 ? c->args[1] : ".";
     char *real = realpath(given, NULL);
     pawl_err err = {0};
-    const char *project;
+    const char *project, *cwd;
 
     if (real == NULL) {
         fail(&err, PAWL_INVALID, "%s: there is no such folder", given);
         return cli_fail(c, PAWL_INVALID, &err);
     }
-    project = project_meant(c, arena_text(&c->mem, real), &err);
+    cwd = arena_text(&c->mem, real);
+    project = project_meant(c, cwd, &err);
     free(real);
-    if (project == NULL)
+    if (cwd == NULL || project == NULL)
         return cli_fail(c, err.code < 0 ? err.code : PAWL_NOMEM, &err);
     if (strcmp(word, "trust") == 0 && !trust_there(&c->mem, project)) {
         fail(&err, PAWL_INVALID, "%.300s has no .pawl/settings.json and no .claude/settings.json, so there is nothing to trust: write one first", project);
         return cli_fail(c, PAWL_INVALID, &err);
     }
-    return strcmp(word, "trusted") == 0 ? trust_look_at(c, project) : trust_give(c, project, strcmp(word, "trust") == 0);
+    return strcmp(word, "trusted") == 0 ? trust_look_at(c, project, cwd) : trust_give(c, project, cwd, strcmp(word, "trust") == 0);
 }
 
 /* ---- the verb -------------------------------------------------------------------------------------------------------- */
