@@ -91,6 +91,7 @@ static pawl_code run_post_tools(const pawl_job *job, pawl_reply *reply, void *ar
     const char *const *keys = (const char *const *)s->file->post_tools_env;
     const pawl_value *words, *env;
     pawl_job own = *job;
+    pawl_err err = {0};
     pawl_code rc;
     arena mem;
 
@@ -99,10 +100,12 @@ static pawl_code run_post_tools(const pawl_job *job, pawl_reply *reply, void *ar
     words = value_pack(&mem, NULL, "[]");
     for (size_t i = 0; s->file->post_tools[i] != NULL; i++)
         words = value_push(&mem, words, value_string(&mem, s->file->post_tools[i], strlen(s->file->post_tools[i])));
-    env = env_more(&mem, env_keyless(&mem, keys), session_env(s, &mem, cwd), keys);
+    env = env_more(&mem, env_keyless(&mem, keys), session_env(s, &mem, cwd, &err), keys);
     own.args = value_pack(&mem, NULL, "{s:b,s:s,s:v,s:v,s:v}", "check", 1, "cwd", cwd, "env", env, "run", words, "stdin",
                           post_tools_input(&mem, job->args, cwd));
-    if (own.args == NULL)
+    if (err.code != PAWL_OK)
+        rc = pawl_reply_fail(reply, err.code, "post-tools: %s", err.text);
+    else if (own.args == NULL)
         rc = pawl_reply_fail(reply, PAWL_NOMEM, "post-tools: no memory");
     else if (pawl_mode_named(job->mode) == PAWL_MODE_PLAN)
         rc = pawl_reply_fail(reply, PAWL_DENIED, "post-tools: nothing is changed in plan mode");
@@ -148,16 +151,19 @@ pawl_code session_hook(const pawl_job *job, pawl_reply *reply, void *arg)
     char path[TRANSCRIPT_PATH_BYTES];
     const pawl_value *env;
     pawl_job own = *job;
+    pawl_err err = {0};
     pawl_code rc;
     arena mem;
 
     arena_init(&mem, NULL, 4096);
-    if ((env = session_env(s, &mem, pawl_value_string(pawl_value_get(input, "cwd")))) != NULL && pawl_value_size(env) > 0)
+    if ((env = session_env(s, &mem, pawl_value_string(pawl_value_get(input, "cwd")), &err)) != NULL && pawl_value_size(env) > 0)
         own.args = value_with(&mem, own.args, "env", env);
     if (s->transcripts != NULL && run != NULL && pawl_value_find(job->args, "/hook/project") != NULL &&
         transcript_path(s->caller->store, run, path))
         own.args = value_with(&mem, own.args, "input", value_with(&mem, input, "transcript_path", value_string(&mem, path, strlen(path))));
-    rc = own.args == NULL ? pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory") : hook_perform(s, &own, reply);
+    rc = err.code != PAWL_OK ? pawl_reply_fail(reply, err.code, "hook: %s", err.text)
+         : own.args == NULL  ? pawl_reply_fail(reply, PAWL_NOMEM, "hook: no memory")
+                             : hook_perform(s, &own, reply);
     arena_free(&mem);
     return rc;
 }

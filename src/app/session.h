@@ -115,11 +115,12 @@ pawl_code session_tool_bind(session *s, const file_effect *e, pawl_err *err);   
 pawl_code session_agents_bind(session *s, pawl_err *err);
 struct transcript *session_transcripts(session *s);            /* NULL: no agents, or no memory */
 pawl_code session_hook(const pawl_job *job, pawl_reply *reply, void *arg);      /* the handler of "hook", whose argument is the session */
-/* variables.c: what settings set, for what agents start in `cwd` (NULL: its folder); {NAME: TEXT}, NULL: none. session_env_read is called once, before. */
+/* variables.c: what settings set, for what agents start in `cwd` (NULL: its folder); {NAME: TEXT}, NULL: none, or see err. session_env_read is called
+ * once, before. */
 pawl_code session_env_read(session *s, pawl_err *err);
 const char *session_setting(void *session, const char *name);  /* a key or an address of a model; NULL: there is none */
-const pawl_value *session_env(const session *s, arena *mem, const char *cwd);
-const pawl_value *session_env_of_model(void *session, arena *mem, const char *cwd);
+const pawl_value *session_env(const session *s, arena *mem, const char *cwd, pawl_err *err);
+const pawl_value *session_env_of_model(void *session, arena *mem, const char *cwd, pawl_err *err);
 pawl_code session_sandbox(session *s, pawl_err *err);          /* sandbox_settings.c: that of its tools, with a note if it is not required */
 /* instructions.c: AGENTS.md, else CLAUDE.md with its imports; NULL with err->code PAWL_OK: there is neither. */
 const pawl_value *session_instructions(session *s, pawl_err *err);

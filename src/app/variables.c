@@ -34,21 +34,19 @@ pawl_code session_env_read(session *s, pawl_err *err)
 }
 
 /* A worker has one session for runs of many folders. */
-static const pawl_value *env_at(const session *s, arena *mem, const char *cwd, bool for_model)
+static const pawl_value *env_at(const session *s, arena *mem, const char *cwd, bool for_model, pawl_err *err)
 {
-    pawl_err err = {0};
-
     if (!has_agents_here(s) || cwd == NULL || *cwd == '\0' || s->folder == NULL || strcmp(cwd, s->folder) == 0)
         return for_model ? s->env_of_model : s->env;
-    return claude_env(mem, cwd, s->caller->without_sources, for_model, &err);
+    return claude_env(mem, cwd, s->caller->without_sources, for_model, err);
 }
 
-const pawl_value *session_env(const session *s, arena *mem, const char *cwd)
+const pawl_value *session_env(const session *s, arena *mem, const char *cwd, pawl_err *err)
 {
-    return env_at(s, mem, cwd, false);
+    return env_at(s, mem, cwd, false, err);
 }
 
-const pawl_value *session_env_of_model(void *ctx, arena *mem, const char *cwd)
+const pawl_value *session_env_of_model(void *ctx, arena *mem, const char *cwd, pawl_err *err)
 {
-    return env_at(ctx, mem, cwd, true);
+    return env_at(ctx, mem, cwd, true, err);
 }

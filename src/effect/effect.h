@@ -160,7 +160,8 @@ PAWL_MUST_USE pawl_code tools_add_set(pawl_tools *t, unsigned set, pawl_err *err
 /* What the program gives the model's commands beside their sandbox. */
 typedef struct tools_beside {
     const char *const *keep;    /* absolute paths that none of them writes, wherever they lie: settings that act outside; ends in NULL; NULL: none */
-    const pawl_value *(*env)(void *ctx, arena *mem, const char *cwd);       /* {NAME: TEXT}: variables of commands in that folder; NULL: none. Any thread */
+    /* {NAME: TEXT}: variables of commands in that folder; NULL: none, or see err. Any thread. */
+    const pawl_value *(*env)(void *ctx, arena *mem, const char *cwd, pawl_err *err);
     void *ctx;
 } tools_beside;
 void tools_beside_give(pawl_tools *t, const tools_beside *b);   /* before the first call; its lists are lent as long as the set */

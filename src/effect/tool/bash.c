@@ -285,15 +285,24 @@ static pawl_code bash_run(tool_call *c, process *p, pawl_err *why)
     return rc;
 }
 
-/* What the program gives commands of this folder. */
-static const pawl_value *env_beside(tool_call *c)
+/* What the program gives commands of this folder, in *env. PAWL_OK, or what was replied. */
+static pawl_code env_beside(tool_call *c, const pawl_value **env)
 {
-    return c->beside->env != NULL ? c->beside->env(c->beside->ctx, &c->mem, c->cwd) : NULL;
+    pawl_err err = {0};
+
+    *env = c->beside->env != NULL ? c->beside->env(c->beside->ctx, &c->mem, c->cwd, &err) : NULL;
+    return err.code == PAWL_OK ? PAWL_OK : pawl_reply_fail(c->r, err.code, "%s: %s", c->job->effect, err.text);
 }
 
-static char **env_make(tool_call *c, arena *mem, bool reads)
+static pawl_code env_make(tool_call *c, arena *mem, bool reads, char ***out)
 {
-    return reads ? env_reading(mem, c->sandbox, env_beside(c)) : env_allowed(mem, c->sandbox, env_beside(c));
+    const pawl_value *beside;
+    const pawl_code rc = env_beside(c, &beside);
+
+    if (rc != PAWL_OK)
+        return rc;
+    *out = reads ? env_reading(mem, c->sandbox, beside) : env_allowed(mem, c->sandbox, beside);
+    return *out != NULL ? PAWL_OK : tool_nomem(c);
 }
 
 static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox *in)
@@ -306,7 +315,9 @@ static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox
     pawl_code rc;
 
     p.until_ms = job_until(c->job, limit_ms, &p.limit);
-    if ((p.envp = env_make(c, &c->mem, reads)) == NULL || !argv_make(c, &c->mem, &p, in))
+    if ((rc = env_make(c, &c->mem, reads, &p.envp)) != PAWL_OK)
+        return rc;
+    if (!argv_make(c, &c->mem, &p, in))
         return tool_nomem(c);
     buf_init(&p.out, &c->r->alloc);
     buf_init(&p.err, &c->r->alloc);
@@ -341,7 +352,9 @@ static pawl_code behind_fill(tool_call *c, const roots *r, bool reads, bg_start 
     b->limit_ms = input_count(c, "timeout_ms", 0);
     b->writes = b->in.n == 0 || !(reads || tool_in_plan(c->job));
     b->p = (process){ .cwd = arena_text(&b->mem, r->all[0].real), .joined = true, .confined = true };
-    if ((b->p.envp = env_make(c, &b->mem, reads)) == NULL || !argv_make(c, &b->mem, &b->p, &b->in))
+    if ((rc = env_make(c, &b->mem, reads, &b->p.envp)) != PAWL_OK)
+        return rc;
+    if (!argv_make(c, &b->mem, &b->p, &b->in))
         return tool_nomem(c);
     for (; b->ngit < r->n; b->ngit++)
         b->git[b->ngit] = git_guard_open(r->all[b->ngit].real);
@@ -384,12 +397,12 @@ pawl_code tool_bash(tool_call *c)
 
 /* ---- a tool that is a program -------------------------------------------------------------------------------- */
 
-static const pawl_value *args_of(tool_call *c)
+static const pawl_value *args_of(tool_call *c, const pawl_value *beside)
 {
     const pawl_value *run = value_pack(&c->mem, NULL, "[]"), *env = env_keyless(&c->mem, c->tool->env), *args;
     buf in;
 
-    env = env_more(&c->mem, env, env_beside(c), c->tool->env);
+    env = env_more(&c->mem, env, beside, c->tool->env);
     for (size_t i = 0; c->run[i] != NULL; i++)
         run = value_push(&c->mem, run, value_string(&c->mem, c->run[i], strlen(c->run[i])));
     buf_init(&in, &c->r->alloc);
@@ -447,13 +460,14 @@ static pawl_code program_sandbox(tool_call *c, bool *inside)
 pawl_code tool_command(tool_call *c)
 {
     pawl_job job = *c->job;
+    const pawl_value *beside;
     pawl_reply reply;
     bool inside;
     pawl_code rc;
 
-    if ((rc = program_sandbox(c, &inside)) != PAWL_OK)
+    if ((rc = program_sandbox(c, &inside)) != PAWL_OK || (rc = env_beside(c, &beside)) != PAWL_OK)
         return rc;
-    if ((job.args = args_of(c)) == NULL)
+    if ((job.args = args_of(c, beside)) == NULL)
         return tool_nomem(c);
     job.later = NULL;           /* waits here, because the reply is converted afterwards */
     reply_init(&reply, &c->r->alloc);
