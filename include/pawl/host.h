@@ -81,7 +81,8 @@ PAWL_API pawl_code pawl_handle_by(pawl_handle *a, const char *by, pawl_err *err)
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_send(pawl_handle *a, const char *input, pawl_err *err);
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_interrupt(pawl_handle *a, pawl_err *err);  /* A4; without effect between turns */
 /* Tries the last turn again, which failed or reached a limit: the same message, without another input. During the wait for the next attempt of a request
- * that attempt is made now. A run that failed, as that of a one-shot, is opened again. PAWL_INVALID: there is nothing to try again. */
+ * that attempt is made now. A run that failed, as that of a one-shot, is opened again; only if pawl_agent.retry_total_ms is
+ * set does it go on with its turn, else it waits for input. PAWL_INVALID: there is nothing to try again. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_retry(pawl_handle *a, pawl_err *err);
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_shutdown(pawl_handle *a, pawl_err *err);   /* ends the agent, in any state */
 /* Answers a question or an approval of the agent, or of a child that it waits for, at any depth. `wait`: the wait's id (from pawl_handle_view or

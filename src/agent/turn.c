@@ -83,17 +83,22 @@ void turn_act(turn *t, core_action action, const char *why)
 
 /* ---- its beginning -------------------------------------------------------------------------------------------- */
 
-void turn_open(turn *t, const pawl_value *message)
+void turn_again(turn *t)
 {
     t->requests = 0;
     t->stops = 0;
     t->note = NULL;
-    t->first_message = t->nmessages;
     t->end = "";
     t->error = NULL;
     t->overflowed = false;
-    message_add(t, message);
     turn_act(t, core_event_fed(t, (core_input){ .event = CORE_USER_INPUT }), NULL);
+}
+
+void turn_open(turn *t, const pawl_value *message)
+{
+    t->first_message = t->nmessages;
+    message_add(t, message);
+    turn_again(t);
 }
 
 void turn_begin(turn *t, const pawl_value *message)
@@ -105,17 +110,6 @@ void turn_begin(turn *t, const pawl_value *message)
     }
     if (!lifecycle_prompt(t, message))
         turn_open(t, message);
-}
-
-void turn_again(turn *t)
-{
-    t->requests = 0;
-    t->stops = 0;
-    t->note = NULL;
-    t->end = "";
-    t->error = NULL;
-    t->overflowed = false;
-    turn_act(t, core_event_fed(t, (core_input){ .event = CORE_USER_INPUT }), NULL);
 }
 
 void turn_continue(turn *t, const char *text)

@@ -71,19 +71,6 @@ static bool taken(const char *entry, const pawl_value *env)
     return false;
 }
 
-static char *entry_make(arena *mem, const char *name, const char *value)
-{
-    size_t n = strlen(name), m = strlen(value);
-    char *entry = arena_get(mem, n + m + 2);
-
-    if (entry == NULL)
-        return NULL;
-    memcpy(entry, name, n);
-    entry[n] = '=';
-    memcpy(entry + n + 1, value, m + 1);
-    return entry;
-}
-
 static pawl_code env_check(const pawl_job *job, pawl_reply *r, const pawl_value *env)
 {
     pawl_iter it = pawl_iter_of(env);
@@ -121,7 +108,7 @@ static pawl_code env_make(const pawl_job *job, pawl_reply *r, arena *mem, proces
         if (!taken(environ[k], env))
             p->envp[i++] = environ[k];
     for (it = pawl_iter_of(env); (v = pawl_iter_next(&it, &key)) != NULL;)
-        if (pawl_value_string(v) != NULL && (p->envp[i++] = entry_make(mem, pawl_value_string(key), pawl_value_string(v))) == NULL)
+        if (pawl_value_string(v) != NULL && (p->envp[i++] = env_entry(mem, pawl_value_string(key), pawl_value_string(v))) == NULL)
             goto nomem;
     buf_init(&text, &r->alloc);
     buf_uint(&text, job->fence);
@@ -130,8 +117,8 @@ static pawl_code env_make(const pawl_job *job, pawl_reply *r, arena *mem, proces
     buf_free(&text);
     if (fence[0] == '\0')
         goto nomem;
-    if ((p->envp[i++] = entry_make(mem, "PAWL_INVOCATION_ID", job->id != NULL ? job->id : "")) == NULL ||
-        (p->envp[i++] = entry_make(mem, "PAWL_FENCE", fence)) == NULL)
+    if ((p->envp[i++] = env_entry(mem, "PAWL_INVOCATION_ID", job->id != NULL ? job->id : "")) == NULL ||
+        (p->envp[i++] = env_entry(mem, "PAWL_FENCE", fence)) == NULL)
         goto nomem;
     p->envp[i] = NULL;
     return PAWL_OK;

@@ -68,6 +68,7 @@ void inside_put(sandbox_words *w, const sandbox_ask *ask);
 
 /* ---- sandbox_env.c: the environment of the model's commands -------------------------------------------------------- */
 
+char *env_entry(arena *mem, const char *name, const char *value);        /* "NAME=VALUE"; NULL: no memory */
 /* The variables of this process that are in the list of harmless ones, or named by `s` (may be NULL), and those of `more` ({NAME: TEXT}; NULL: none) in
  * their place or beside them; ends in NULL. NULL: no memory. */
 char **env_allowed(arena *mem, const pawl_sandbox *s, const pawl_value *more);

@@ -42,8 +42,7 @@ static bool allowed(const char *entry, const pawl_sandbox *s)
     return false;
 }
 
-/* "NAME=VALUE"; NULL: no memory. */
-static char *entry_of(arena *mem, const char *name, const char *value)
+char *env_entry(arena *mem, const char *name, const char *value)
 {
     const size_t n = strlen(name), m = strlen(value);
     char *entry = arena_get(mem, n + m + 2);
@@ -83,7 +82,7 @@ char **env_allowed(arena *mem, const pawl_sandbox *s, const pawl_value *more)
         if (allowed(environ[i], s) && !is_replaced(environ[i], more))
             out[at++] = environ[i];
     while ((v = pawl_iter_next(&it, &key)) != NULL)
-        if (pawl_value_string(v) != NULL && (out[at++] = entry_of(mem, pawl_value_string(key), pawl_value_string(v))) == NULL)
+        if (pawl_value_string(v) != NULL && (out[at++] = env_entry(mem, pawl_value_string(key), pawl_value_string(v))) == NULL)
             return NULL;
     out[at] = NULL;
     return out;

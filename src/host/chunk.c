@@ -420,17 +420,13 @@ static bool is_pending(const pawl_chunks *c)
 static bool rest(pawl_chunks *c, int64_t until)
 {
     const int64_t now = steady_ms(), at = now + c->look_ms < until ? now + c->look_ms : until;
+    const int64_t most = host_drives(c->h) ? LOOK_DRIVEN_MS : LOOK_MOST_MS;
     bool stopped;
 
     pthread_mutex_lock(&c->lock);
     while (!c->stirred && !c->stopped && cond_wait(&c->woken, &c->lock, at))
         continue;
-    if (c->stirred || is_pending(c))
-        c->look_ms = LOOK_MS;
-    else if (c->look_ms < (host_drives(c->h) ? LOOK_DRIVEN_MS : LOOK_MOST_MS))
-        c->look_ms *= 2;
-    else if (!host_drives(c->h))
-        c->look_ms = LOOK_MOST_MS;
+    c->look_ms = c->stirred || is_pending(c) ? LOOK_MS : 2 * c->look_ms < most ? 2 * c->look_ms : most;
     c->stirred = false;
     stopped = c->stopped;
     pthread_mutex_unlock(&c->lock);

@@ -163,24 +163,6 @@ static void shell_stop(bg_shell *s)
         return;                 /* cannot happen: the counter of an eventfd is far from its end */
 }
 
-/* Called by the engine: when the run has ended, when another engine took it, and after its commits in plan mode, where no shell may go on that writes (P1). */
-static void run_ends(void *ctx, pawl_left_why why)
-{
-    bg_run *r = ctx;
-    bg_shells *all = r->of;
-    const bool plan = why == PAWL_LEFT_PLAN;
-
-    pthread_mutex_lock(&all->lock);
-    r->over = r->over || !plan;
-    for (bg_shell *s = r->shells; s != NULL; s = s->next) {
-        if (plan && !s->writes)
-            continue;
-        s->for_plan = s->for_plan || (plan && (s->state == BG_STARTING || s->state == BG_RUNS));
-        shell_stop(s);
-    }
-    pthread_mutex_unlock(&all->lock);
-}
-
 /* Frees groups of runs that have ended, once their shells have (H3). Under the lock. */
 static void runs_sweep(bg_shells *all)
 {
@@ -197,6 +179,26 @@ static void runs_sweep(bg_shells *all)
         *at = r->next;
         free(r);
     }
+}
+
+/* Called by the engine: when the run has ended, when another engine took it, and after its commits in plan mode, where no shell may go on that writes (P1). */
+static void run_ends(void *ctx, pawl_left_why why)
+{
+    bg_run *r = ctx;
+    bg_shells *all = r->of;
+    const bool plan = why == PAWL_LEFT_PLAN;
+
+    pthread_mutex_lock(&all->lock);
+    r->over = r->over || !plan;
+    for (bg_shell *s = r->shells; s != NULL; s = s->next) {
+        if (plan && !s->writes)
+            continue;
+        s->for_plan = s->for_plan || (plan && (s->state == BG_STARTING || s->state == BG_RUNS));
+        shell_stop(s);
+    }
+    if (!plan)
+        runs_sweep(all);        /* may free `r` */
+    pthread_mutex_unlock(&all->lock);
 }
 
 void bg_shells_free(bg_shells *all)

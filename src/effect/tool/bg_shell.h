@@ -13,7 +13,7 @@ enum {
     BG_KEPT_BYTES = 256 << 10   /* of the output of one that nobody has read: at least so much of its end is kept */
 };
 
-/* What a shell owns from its start on. Zeroed memory is one; bg_start_go() owns it, or bg_start_drop() frees it. */
+/* What a shell owns from its start on. Made by bg_start_new(); bg_start_go() takes it, or bg_start_drop() frees it. */
 typedef struct bg_start {
     arena mem;                  /* for the words, variables and folder of `p` */
     process p;                  /* without a job, output and the rest that bg_start_go() sets */
@@ -30,7 +30,7 @@ void bg_start_drop(bg_start *b);
 /* Starts it, and replies with its id or the error. */
 pawl_code bg_start_go(tool_call *c, bg_start *b);
 
-/* The shells of one set of tools: zeroed by its owner. Any thread. */
+/* The shells of one set of tools. Any thread. */
 typedef struct bg_shells bg_shells;
 bg_shells *bg_shells_new(void);         /* NULL: no memory */
 void bg_shells_free(bg_shells *all);    /* ends what runs, and waits for it; may be NULL */

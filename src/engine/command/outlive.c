@@ -9,10 +9,7 @@
 #include "kernel/rights.h"
 #include "kernel/state.h"
 
-#include <stdio.h>
 #include <string.h>
-
-enum { LIFE_DIGITS = 16 };
 
 typedef struct left_running {
     struct left_running *next;
@@ -20,21 +17,22 @@ typedef struct left_running {
     void *ctx;
     uint64_t fence;             /* of this engine's last claim of the run; under left_lock */
     bool lost;                  /* another engine had the run since; under left_lock */
-    size_t size;                /* of `run` */
-    char run[];                 /* RUN~LIFE, as an invocation id begins */
+    char run[];                 /* its id: when one life of it has ended, what is left of an earlier one has to end, too */
 } left_running;
 
 pawl_code job_outlive(const pawl_job *job, pawl_end_fn *end, void *ctx)
 {
     const outbox_entry *entry = job->ctx;
     pawl_engine *e = entry->e;
-    const size_t size = strcspn(job->id, "/");
-    left_running *one = mem_new(&e->alloc, sizeof *one + size + 1);
+    size_t size = strcspn(job->id, "/");        /* RUN~LIFE/... */
+    left_running *one;
     bool stopped;
 
-    if (one == NULL)
+    while (size > 0 && job->id[size] != '~')
+        size--;
+    if ((one = mem_new(&e->alloc, sizeof *one + size + 1)) == NULL)
         return PAWL_NOMEM;
-    *one = (left_running){ .end = end, .ctx = ctx, .fence = job->fence, .size = size };
+    *one = (left_running){ .end = end, .ctx = ctx, .fence = job->fence };
     memcpy(one->run, job->id, size);
     one->run[size] = '\0';
     pthread_mutex_lock(&e->left_lock);
@@ -49,15 +47,7 @@ pawl_code job_outlive(const pawl_job *job, pawl_end_fn *end, void *ctx)
     return stopped ? PAWL_CANCELED : PAWL_OK;
 }
 
-static bool is_of_life(const left_running *one, const char *key) { return strcmp(one->run, key) == 0; }
-
-/* Of the run with this id, whatever its life. */
-static bool is_of_run(const left_running *one, const char *run)
-{
-    const size_t n = strlen(run);
-
-    return one->size == n + 1 + LIFE_DIGITS && memcmp(one->run, run, n) == 0;
-}
+static bool is_of_run(const left_running *one, const char *run) { return strcmp(one->run, run) == 0; }
 
 static bool is_lost(const left_running *one, const char *none)
 {
@@ -91,7 +81,7 @@ static void left_end_those(pawl_engine *e, left_is_fn *fits, const char *run, pa
 {
     for (left_running *one; (one = left_take(e, fits, run)) != NULL; ) {
         one->end(one->ctx, why);
-        mem_free(&e->alloc, one, sizeof *one + one->size + 1);
+        mem_free(&e->alloc, one, sizeof *one + strlen(one->run) + 1);
     }
 }
 
@@ -110,17 +100,10 @@ static left_running *left_first(pawl_engine *e)
 void left_committed(pawl_engine *e, const char *run, pawl_state *st)
 {
     left_running *one = left_first(e);
-    const bool over = one != NULL && status_is_terminal(st->status);
     bool asked = false;
-    buf id;
 
-    if (over) {
-        buf_init(&id, &e->alloc);
-        buf_fmt(&id, "%s~%016llx", run, (unsigned long long)st->life);
-        buf_char(&id, '\0');
-        if (!id.failed)         /* without memory it is ended with the engine */
-            left_end_those(e, is_of_life, id.data, PAWL_LEFT_OVER);
-        buf_free(&id);
+    if (one != NULL && status_is_terminal(st->status)) {
+        left_end_those(e, is_of_run, run, PAWL_LEFT_OVER);
         return;
     }
     for (; one != NULL; one = one->next) {
@@ -158,15 +141,11 @@ void left_end_lost(pawl_engine *e)
 void left_look(pawl_engine *e)
 {
     for (left_running *one = left_first(e); one != NULL; one = one->next) {
-        char run[RUN_BYTES_MAX + 1];
         pawl_head head;
         pawl_code rc;
 
-        if (one->size <= 1 + LIFE_DIGITS || one->size - 1 - LIFE_DIGITS >= sizeof run)
-            continue;
-        snprintf(run, sizeof run, "%.*s", (int)(one->size - 1 - LIFE_DIGITS), one->run);
         pthread_mutex_lock(&e->lock);
-        rc = e->store->verbs->head(e->store, run, &head, NULL);
+        rc = e->store->verbs->head(e->store, one->run, &head, NULL);
         pthread_mutex_unlock(&e->lock);
         pthread_mutex_lock(&e->left_lock);
         one->lost = one->lost || rc == PAWL_GONE || (rc == PAWL_OK && head.fence != one->fence);

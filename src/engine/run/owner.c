@@ -86,10 +86,12 @@ static long process_here(const char *owner)
     const char *behind;
     size_t n;
 
+    if (owner == NULL)
+        return 0;
     host_name(host);
     pid_space(space);
     n = strlen(host);
-    if (owner == NULL || *space == '\0' || strncmp(owner, host, n) != 0 || owner[n] != ':')
+    if (*space == '\0' || strncmp(owner, host, n) != 0 || owner[n] != ':')
         return 0;
     behind = strrchr(owner, ':') + 1;
     return strcmp(behind, space) == 0 ? strtol(owner + n + 1, NULL, 10) : 0;
