@@ -77,8 +77,8 @@ static void remove_left(const char *parent)
 
 /* ---- made ------------------------------------------------------------------------------------------------ */
 
-/* A new folder in `parent`, with its open cgroup.procs. */
-static bool folder_make(cgroup *g, const char *parent)
+/* A new folder in `parent`, with its file `entry` open. */
+static bool folder_make(cgroup *g, const char *parent, const char *entry)
 {
     static atomic_uint count;
     static atomic_flag looked[CGROUP_FOLDERS_MAX] = { ATOMIC_FLAG_INIT, ATOMIC_FLAG_INIT };
@@ -88,7 +88,7 @@ static bool folder_make(cgroup *g, const char *parent)
         remove_left(parent);
     if (snprintf(folder, PATH_MAX, "%s/pawl-%ld-%u", parent, (long)getpid(), atomic_fetch_add(&count, 1)) >= PATH_MAX || mkdir(folder, 0700) != 0)
         return false;
-    if (!file_of(folder, "cgroup.procs", path) || (g->procs[g->n] = open(path, O_WRONLY | O_CLOEXEC)) < 0) {
+    if (!file_of(folder, entry, path) || (g->entries[g->n] = open(path, O_WRONLY | O_CLOEXEC)) < 0) {
         (void)rmdir(folder);
         return false;
     }
@@ -104,7 +104,7 @@ static bool v2_make(cgroup *g, const char *path, uint64_t processes, uint64_t me
     if (snprintf(parent, sizeof parent, MOUNT "%s", strcmp(path, "/") == 0 ? "" : path) >= (int)sizeof parent)
         return false;
     for (int i = 0; i < 2; i++) {
-        if (has_word(parent, "cgroup.subtree_control", "pids") && folder_make(g, parent)) {
+        if (has_word(parent, "cgroup.subtree_control", "pids") && folder_make(g, parent, "cgroup.procs")) {
             if (write_number(g->folders[0], "pids.max", processes)) {
                 (void)write_number(g->folders[0], "memory.max", memory);
                 return true;
@@ -118,18 +118,20 @@ static bool v2_make(cgroup *g, const char *path, uint64_t processes, uint64_t me
     return false;
 }
 
+/* Entered by `tasks`: the kernel moves a thread that moves itself at once. By `cgroup.procs` it first waits, up to 10 ms, until no process of the machine
+ * starts or ends a thread. */
 static bool v1_make(cgroup *g, const char *kind, const char *path, const char *file, uint64_t most)
 {
     char parent[PATH_MAX];
 
     if (g->n == CGROUP_FOLDERS_MAX || snprintf(parent, sizeof parent, MOUNT "/%s%s", kind, strcmp(path, "/") == 0 ? "" : path) >= (int)sizeof parent)
         return false;
-    if (!folder_make(g, parent))
+    if (!folder_make(g, parent, "tasks"))
         return false;
     if (write_number(g->folders[g->n - 1], file, most))
         return true;
     g->n--;
-    close(g->procs[g->n]);
+    close(g->entries[g->n]);
     (void)rmdir(g->folders[g->n]);
     return false;
 }
@@ -196,7 +198,7 @@ static void folder_remove(const char *folder)
 void cgroup_end(cgroup *g)
 {
     for (size_t i = 0; i < g->n; i++) {
-        close(g->procs[i]);
+        close(g->entries[i]);
         folder_remove(g->folders[i]);
     }
     g->n = 0;

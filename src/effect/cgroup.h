@@ -11,7 +11,7 @@ enum { CGROUP_FOLDERS_MAX = 2 };    /* cgroup v1 has one folder for each kind of
 
 typedef struct cgroup {
     char folders[CGROUP_FOLDERS_MAX][PATH_MAX];
-    int procs[CGROUP_FOLDERS_MAX];  /* a process that writes "0" to each belongs to the group */
+    int entries[CGROUP_FOLDERS_MAX];    /* open files: a process of one thread that writes "0" to each belongs to the group */
     size_t n;                       /* 0: none could be made */
 } cgroup;
 

@@ -156,7 +156,7 @@ static pawl_code argv_make(arena *mem, const sandbox *s, process *p, pawl_err *e
         p->argv[i] = arena_text(mem, s->words[i]);
     p->argv[s->n] = arena_strdup(mem, "true", 4);
     p->third = s->inside;
-    p->groups = s->group.procs;
+    p->groups = s->group.entries;
     p->ngroups = s->group.n;
     return mem->failed ? fail(err, PAWL_NOMEM, "no memory for a sandbox") : PAWL_OK;
 }

@@ -158,7 +158,7 @@ static pawl_code probe(arena *mem, const pawl_sandbox *limits, const outside *o,
     buf_init(&p.out, NULL);
     buf_init(&p.err, NULL);
     p.third = box.inside;
-    p.groups = box.group.procs;
+    p.groups = box.group.entries;
     p.ngroups = box.group.n;
     if ((p.argv = argv_make(mem, &box, o)) == NULL || (p.envp = env_allowed(mem, &s, NULL)) == NULL)
         rc = fail(err, PAWL_NOMEM, "no memory for a sandbox");

@@ -12,7 +12,7 @@ typedef struct spawn_plan {
     const char *cwd;            /* NULL: the caller's */
     int fds[3];                 /* becomes 0, 1 and 2 of the program; each above 2; fds[0] below 0: /dev/null */
     int third, fourth;          /* become 3 and 4 of the program; 0: none. A fourth is above 4, and so is then the third */
-    const int *groups;          /* ngroups files cgroup.procs: the program belongs to these groups from its start */
+    const int *groups;          /* ngroups entries of control groups (cgroup.h): the program belongs to these groups from its start */
     size_t ngroups;
     bool confined;              /* the program and all that it starts are marked, for spawn_is_confined() */
 } spawn_plan;

@@ -373,6 +373,33 @@ PAWL_TEST(test_P1_without_landlock_there_is_no_sandbox)
     CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
 }
 
+PAWL_TEST(test_a_command_belongs_to_its_control_group_and_its_limit_holds)
+{
+    char *cat[] = { (char[]){"cat"}, (char[]){"/proc/self/cgroup"}, NULL }, name[48];
+    char *many[] = { (char[]){"sh"}, (char[]){"-c"}, (char[]){"sleep .2 & sleep .2 & sleep .2 & sleep .2 & wait"}, NULL };
+    const pawl_job job = { .effect = "group" };
+    process p = { .job = &job, .argv = cat, .envp = environ, .output_bytes = 4096, .until_ms = INT64_MAX };
+    pawl_err err = {0};
+    cgroup group;
+
+    if (!cgroup_make(&group, 3, UINT64_C(1) << 30))
+        check_skip("no control group may be made here");
+    buf_init(&p.out, NULL);
+    buf_init(&p.err, NULL);
+    p.groups = group.entries;
+    p.ngroups = group.n;
+    CHECK_INT(process_run(&p, &err), PAWL_OK);
+    snprintf(name, sizeof name, "/pawl-%ld-", (long)getpid());
+    CHECK(memmem(p.out.data, p.out.size, name, strlen(name)) != NULL);
+    p.argv = many;
+    p.out.size = p.err.size = 0;
+    CHECK_INT(process_run(&p, &err), PAWL_OK);
+    CHECK(memmem(p.err.data, p.err.size, "fork", 4) != NULL);
+    cgroup_end(&group);
+    buf_free(&p.out);
+    buf_free(&p.err);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--knock") == 0)

@@ -197,7 +197,7 @@ static bool argv_make(tool_call *c, arena *mem, process *p, const sandbox *in)
         p->argv[i] = arena_text(mem, in->words[i]);
     p->third = in->inside;
     p->fourth = in->channel;
-    p->groups = in->group.procs;
+    p->groups = in->group.entries;
     p->ngroups = in->group.n;
     for (size_t i = 0; i < 3; i++)
         p->argv[in->n + i] = arena_text(mem, own[i]);
