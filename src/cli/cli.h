@@ -53,8 +53,7 @@ typedef struct cli_verb {
     bool answers;               /* answers a question of a run: when that ends the turn of an agent, the exit code is that of the turn */
     bool acts;                  /* starts or drives runs, answers, changes rights or a store: refused in the sandbox of an agent (P9) */
     bool looks;                 /* only reads runs: a machine that differs from the run's is no error */
-    int (*run)(cli_call *c);    /* NULL: not in this version, and `later` says what is missing */
-    const char *later;
+    int (*run)(cli_call *c);    /* performs the call; returns its exit code */
     /* The words of a call without a verb cannot be read, and c->said why; NULL: stderr is enough. */
     void (*refused)(cli_call *c, int n, char **words);
 } cli_verb;

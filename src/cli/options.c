@@ -370,16 +370,6 @@ static int print_help(const cli_call *c)
     return code;
 }
 
-/* A planned verb accepts any arguments: its options do not exist yet. */
-static int not_there(const cli_call *c, int n, char **words)
-{
-    for (int i = 0; i < n; i++)
-        if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0)
-            return print_help(c);
-    say_line(cli_err(c), "pawl", c->verb->name, c->verb->later, "");
-    return EXIT_USAGE;
-}
-
 /* A command of an agent that could call these would lift its own rights, or leave a run for a worker outside. */
 int cli_refused(const cli_call *c)
 {
@@ -415,8 +405,6 @@ static int perform(cli_call *of, int n, char **words)
     arena_init(&c.mem, NULL, 4096);
     if (!words_room(&c, (size_t)n))
         cli_note(&c, "pawl: no memory");
-    else if (v->run == NULL)
-        code = not_there(&c, n, words);
     else if ((code = parse(&c, n, words)) == HELP_WANTED)
         code = print_help(&c);
     else if (code == PARSED && v->acts && spawn_is_confined())

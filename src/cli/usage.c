@@ -148,10 +148,6 @@ void help_verb(const cli_verb *v, buf *out)
     buf_fmt(out, "pawl %s: %s\n\nusage: ", v->name, v->what);
     help_usage(v, out);
     buf_char(out, '\n');
-    if (v->run == NULL) {
-        buf_word(out, "\nNot there yet: ");
-        wrapped(out, v->later, 15, 0);
-    }
     if (v->about != NULL)
         buf_fmt(out, "\n%s\n", v->about);
     buf_word(out, "\noptions:\n");
@@ -166,7 +162,7 @@ void help_verb(const cli_verb *v, buf *out)
     }
     buf_free(&form);
     if (v->example != NULL) {
-        buf_word(out, v->run == NULL ? "\ninstead:\n" : "\nexample:\n");
+        buf_word(out, "\nexample:\n");
         indented(out, v->example);
     }
 }

@@ -139,8 +139,7 @@ static void bash_verb(buf *out, const cli_verb *v)
 static void each_name(const cli_program *p, buf *out)
 {
     for (size_t i = 0, n = 0; p->verbs[i] != NULL; i++)
-        if (p->verbs[i]->run != NULL)
-            buf_fmt(out, "%s%s", n++ == 0 ? "" : " ", p->verbs[i]->name);
+        buf_fmt(out, "%s%s", n++ == 0 ? "" : " ", p->verbs[i]->name);
 }
 
 static void bash_values(buf *out, const cli_verb *v)
@@ -163,18 +162,16 @@ static void bash_script(const cli_program *p, buf *out)
     each_name(p, out);
     buf_word(out, "'\n_pawl_valued=' ");
     for (size_t i = 0; p->verbs[i] != NULL; i++)
-        for (size_t k = 0; p->verbs[i]->run != NULL && (o = cli_option_at(p->verbs[i], k)) != NULL; k++)
+        for (size_t k = 0; (o = cli_option_at(p->verbs[i], k)) != NULL; k++)
             if (o->value != NULL)
                 buf_fmt(out, "%s--%s ", p->verbs[i]->name, o->name);
     buf_word(out, "'\n");
     buf_put(out, bash_head, sizeof bash_head - 1);
     for (size_t i = 0; p->verbs[i] != NULL; i++)
-        if (p->verbs[i]->run != NULL)
-            bash_values(out, p->verbs[i]);
+        bash_values(out, p->verbs[i]);
     buf_word(out, "    esac\n    case $verb in\n");
     for (size_t i = 0; p->verbs[i] != NULL; i++)
-        if (p->verbs[i]->run != NULL)
-            bash_verb(out, p->verbs[i]);
+        bash_verb(out, p->verbs[i]);
     buf_word(out, "    esac\n}\ncomplete -o filenames -F _pawl pawl\n");
 }
 
@@ -252,18 +249,16 @@ static void zsh_script(const cli_program *p, buf *out)
                   "# zsh completion of pawl: pawl completions zsh >~/.zfunc/_pawl, or source <(pawl completions zsh)\n"
                   "_pawl_runs() { local -a runs; runs=(@ ${(f)\"$(pawl ls --ids --limit 200 2>/dev/null)\"}); compadd -a runs }\n"
                   "_pawl_verbs() {\n    local -a verbs\n    verbs=(\n");
-    for (size_t i = 0; p->verbs[i] != NULL; i++)
-        if (p->verbs[i]->run != NULL) {
-            buf_fmt(out, "        '%s:", p->verbs[i]->name);
-            zsh_text(out, p->verbs[i]->what);
-            buf_word(out, "'\n");
-        }
+    for (size_t i = 0; p->verbs[i] != NULL; i++) {
+        buf_fmt(out, "        '%s:", p->verbs[i]->name);
+        zsh_text(out, p->verbs[i]->what);
+        buf_word(out, "'\n");
+    }
     buf_word(out, "    )\n    _describe verb verbs\n}\n"
                   "_pawl() {\n    if ((CURRENT == 2)); then _pawl_verbs; return; fi\n"
                   "    local verb=$words[2]\n    shift words\n    ((CURRENT--))\n    case $verb in\n");
     for (size_t i = 0; p->verbs[i] != NULL; i++)
-        if (p->verbs[i]->run != NULL)
-            zsh_verb(out, p->verbs[i]);
+        zsh_verb(out, p->verbs[i]);
     buf_word(out, "    esac\n}\nif [ \"$funcstack[1]\" = _pawl ]; then _pawl \"$@\"; else compdef _pawl pawl; fi\n");
 }
 
@@ -328,8 +323,7 @@ static void fish_script(const cli_program *p, buf *out)
     each_name(p, out);
     buf_word(out, "'\n");
     for (size_t i = 0; p->verbs[i] != NULL; i++)
-        if (p->verbs[i]->run != NULL)
-            fish_verb(out, p->verbs[i]);
+        fish_verb(out, p->verbs[i]);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------------------------ */

@@ -58,11 +58,9 @@ static void verb_out(buf *out, const cli_verb *v)
     buf_fmt(out, "## pawl %s%s%s\n\n", v->name, v->form[0] != '\0' ? " " : "", v->form);     /* a heading has no markup */
     plain(out, v->what, strlen(v->what));
     buf_word(out, "\n\n");
-    if (v->run == NULL)
-        paragraphs(out, v->later);
     if (v->about != NULL)
         paragraphs(out, v->about);
-    for (size_t i = 0; v->run != NULL && (o = cli_option_at(v, i)) != NULL; i++)
+    for (size_t i = 0; (o = cli_option_at(v, i)) != NULL; i++)
         if (strcmp(o->name, "help") != 0 && strcmp(o->name, "store") != 0)
             option_out(out, o);
     if (v->example != NULL)
@@ -76,8 +74,8 @@ static const char head[] =
     "An agent file describes a machine: nodes, what each of them does, and which node follows. *pawl run* starts a run of it. Each step of "
     "the run is persisted before its side effects run. A run that was killed at any moment continues from its last stored step; it waits for "
     "people, timers and answers as long as necessary, without a process.\n\n"
-    "RUN is an id, a unique prefix of one, or @ for the most recent run. DURATION is 250ms, 10s, 5m, 2h or 1d. Options may stand "
-    "before and after arguments, as *--name* _VALUE_ or *--name=*_VALUE_; after *--* nothing is an option. stdout has results only; "
+    "RUN is an id, a unique prefix of one, or @ for the most recent run. DURATION is 250ms, 10s, 5m, 2h or 1d. Options come "
+    "before or after arguments, as *--name* _VALUE_ or *--name=*_VALUE_; after *--* nothing is an option. stdout has results only; "
     "progress, prompts and errors go to stderr. With *--json* a verb writes one JSON document, canonical and in one line.\n\n";
 
 static const char tail[] =
@@ -98,7 +96,12 @@ static const char tail[] =
     "# ENVIRONMENT\n\n"
     "*PAWL\\_STORE*\n\tthe store, if --store is not given\n\n"
     "*PAWL\\_LOG*\n\t_LEVEL_ or _LEVEL:FILE_: one JSON line for each transition on stderr or in a file; levels are error, warn, info, debug, trace\n\n"
-    "*PAWL\\_USER*\n\tthe name of the person who answers, instead of USER\n\n"
+    "*PAWL\\_MODEL*\n\tthe model of pawl chat, if neither its file nor --model names one\n\n"
+    "*PAWL\\_TOKEN*\n\tthe token of pawl serve, if --token-file is not given\n\n"
+    "_NAME_*\\_API\\_KEY*, _NAME_*\\_BASE\\_URL*\n\tkey and address of the provider NAME of models\n\n"
+    "*PAWL\\_SANDBOX*\n\trequired, preferred or off: whether commands of agents need their sandbox; else sandbox in your settings\n\n"
+    "*PAWL\\_ANCHOR*, *PAWL\\_RECORD*, *PAWL\\_RECORD\\_MODE*\n\tas --anchor, --record and --record-mode, for verbs that drive a run\n\n"
+    "*SSL\\_CERT\\_FILE*\n\tcertificates that http nodes trust, instead of the system's\n\n"
     "*XDG\\_STATE\\_HOME*, *XDG\\_CONFIG\\_HOME*\n\tthe folders of stores and of settings, instead of ~/.local/state and ~/.config\n\n"
     "*NO\\_COLOR*, *TERM*\n\tno colours if NO\\_COLOR is set and not empty, or TERM is dumb\n\n"
     "# FILES\n\n"
