@@ -82,6 +82,7 @@ struct cli_call {
     char *said;                 /* the last error of the call, CLI_SAID_BYTES; "": none */
     FILE *out, *err;            /* of a call for a server; NULL: stdout and stderr */
     bool served;                /* it is one: its arguments are whole ids of runs, and never files */
+    const struct asker *who;    /* for whom it is; NULL: whoever called the program */
     bool json;                  /* --json was given (by a verb that has it) */
     bool out_tty, err_tty;
     bool colour;                /* stdout may have colours; for stderr: err_colour. NO_COLOR and TERM=dumb are honoured */
@@ -97,7 +98,7 @@ struct cli_call {
 int cli_main(const cli_program *program, int argc, char **argv);
 /* The same for a server: without terminal, stdin and options of the environment; results go to `out`. `said` gets the last error, "" if there is none.
  * One call at a time in a process. */
-int cli_captured(const cli_program *program, int argc, char **argv, FILE *out, char said[CLI_SAID_BYTES]);
+int cli_captured(const cli_program *program, const struct asker *who, int argc, char **argv, FILE *out, char said[CLI_SAID_BYTES]);
 static inline FILE *cli_out(const cli_call *c) { return c->out != NULL ? c->out : stdout; }
 static inline FILE *cli_err(const cli_call *c) { return c->err != NULL ? c->err : stderr; }
 const char *cli_given(const cli_call *c, const char *option);  /* NULL: not given; of several values the last */
@@ -116,6 +117,8 @@ void cli_note(const cli_call *c, const char *fmt, ...) PAWL_PRINTF(2, 3);
  * at the end of the program, whose exit code is then not 0. */
 bool cli_put(const cli_call *c, const buf *text);
 bool cli_json(const cli_call *c, const pawl_value *v);
+
+const char *go_who(void);       /* deliver.c: the user of this process, as the system says: "ada", "uid 1000" */
 
 /* ---- what goes wrong ------------------------------------------------------------------------------------ */
 

@@ -1,7 +1,9 @@
 /* locate.c - finds the store and the run that a call means; draws ids for new runs.
  *
  * Called by the verbs and open_session.c, on the main thread. A store that is opened belongs to the caller. */
+#include "app/tokens.h"
 #include "cli/store_place.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -243,10 +245,13 @@ pawl_code cli_run_id(cli_call *c, pawl_store *s, const char *given, char run[RUN
     const pawl_filter all = { .limit = SIZE_MAX / 2 };
     pawl_head head;
     pawl_code rc;
+    bool sees;
 
     run[0] = '\0';
     if (c->served) {
         rc = s->verbs->head(s, given, &head, err);
+        if (rc == PAWL_OK && c->who != NULL && (rc = asker_sees(c->who, s, given, &sees, err)) == PAWL_OK && !sees)
+            rc = store_run_missing(given, err);
         snprintf(run, RUN_ID_BYTES, "%s", rc == PAWL_OK ? given : "");
         return rc;
     }

@@ -430,11 +430,11 @@ static int call(const cli_program *p, const cli_verb *v, int n, char **words, bo
     return perform(&c, n, words);
 }
 
-int cli_captured(const cli_program *program, int argc, char **argv, FILE *out, char said[CLI_SAID_BYTES])
+int cli_captured(const cli_program *program, const struct asker *who, int argc, char **argv, FILE *out, char said[CLI_SAID_BYTES])
 {
     FILE *none = fopen("/dev/null", "w");
     cli_call c = { .program = program, .verb = argc > 0 ? cli_verb_named(program, argv[0]) : NULL, .said = said, .out = out, .err = none,
-                   .served = true };
+                   .served = true, .who = who };
     int code = EXIT_FAILED;
 
     said[0] = '\0';

@@ -29,7 +29,6 @@ const pawl_value *set_values(cli_call *c, int *code);                       /* r
 /* run.c: whether each member of `values` is a channel of the file, and no secret; false: err says which, and what was meant. */
 bool channels_known(const session *s, const pawl_value *values, const char *what, pawl_err *err);
 bool set_fits(session *s, const pawl_value *set, int *code);                /* retry.c: the same for --set; false: the error was printed */
-const char *go_who(void);                       /* the user of this process, as the system says: "ada", "uid 1000" */
 
 /* budget.c: the limits that an option gives, in the form of "@budget". EXIT_DONE, or the usage error was printed. */
 int budget_bounds(cli_call *c, const char *option, const pawl_value **caps);

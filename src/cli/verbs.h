@@ -7,7 +7,7 @@
 extern const cli_verb verb_init, verb_run, verb_chat, verb_resume, verb_retry, verb_cancel, verb_interrupt;
 extern const cli_verb verb_answer, verb_approve, verb_deny, verb_send, verb_mode, verb_inbox, verb_notify, verb_policy, verb_budget, verb_key;
 extern const cli_verb verb_ls, verb_watch, verb_show, verb_log, verb_replay, verb_verify, verb_fork, verb_diff;
-extern const cli_verb verb_draw, verb_check, verb_sim, verb_worker, verb_tick, verb_serve;
+extern const cli_verb verb_draw, verb_check, verb_sim, verb_worker, verb_tick, verb_serve, verb_token;
 extern const cli_verb verb_export, verb_import, verb_backup, verb_store, verb_rm, verb_prune;
 extern const cli_verb verb_schema, verb_doctor, verb_completions, verb_version, verb_help;
 

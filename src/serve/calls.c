@@ -17,6 +17,7 @@ typedef struct verb_call {
     struct verb_call *after, *before;   /* of all that have not ended; loop thread */
     serve_calls *of;
     http_req *r;
+    admitted by;
     const char *type;
     unsigned fine;
     int code;
@@ -49,6 +50,7 @@ static void call_free(verb_call *k)
     c->n--;
     buf_free(&k->text);
     buf_free(&k->out);
+    tokens_drop(k->by.of);
     free(k);
 }
 
@@ -103,7 +105,7 @@ static void *perform(void *ctx)
         if (atomic_load(&k->gone))
             snprintf(k->said, sizeof k->said, "the client is gone");
         else
-            k->code = config->verb(config->ctx, (int)k->n, k->words, &k->out, k->said);
+            k->code = config->verb(config->ctx, k->by.who, (int)k->n, k->words, &k->out, k->said);
         while (!http_post(c->s->http, call_done, k))
             nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);         /* no memory now */
     }
@@ -149,7 +151,7 @@ void calls_free(serve_calls *c)
     free(c);
 }
 
-void calls_add(serve_calls *c, http_req *r, const char *const *words, size_t n, const char *type, unsigned fine)
+void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *const *words, size_t n, const char *type, unsigned fine)
 {
     verb_call *k = c->n < WAITING_MAX && n <= WORDS_MAX ? calloc(1, sizeof *k) : NULL;
     size_t at = 0;
@@ -160,6 +162,8 @@ void calls_add(serve_calls *c, http_req *r, const char *const *words, size_t n, 
     }
     k->of = c;
     k->r = r;
+    k->by = *by;
+    tokens_keep(by->of);
     k->type = type;
     k->fine = fine;
     k->code = 1;

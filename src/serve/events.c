@@ -33,6 +33,7 @@ typedef struct follow {         /* one run in one stream */
 struct watcher {
     serve_events *e;
     http_req *r;
+    admitted by;
     watcher *next, *prev;
     unsigned kinds;
     bool until_end;
@@ -418,6 +419,7 @@ static void watcher_free(watcher *w)
     http_set(w->r, NULL, NULL);
     http_end_with(w->r, w->last);
     http_frame_drop(w->last);
+    tokens_drop(w->by.of);
     free(w->runs);
     free(w);
 }
@@ -509,9 +511,16 @@ static void beat(void *ctx)
 {
     serve_events *e = ctx;
 
-    for (watcher *w = e->watchers; w != NULL; w = w->next)
-        if (!w->gone)
+    for (watcher *w = e->watchers; w != NULL; w = w->next) {
+        pawl_err err = { 0 };
+
+        if (!w->gone && !guard_still(e->s, &w->by)) {
+            fail(&err, PAWL_DENIED, "the token was removed, or has expired");
+            finish_with_error(w, &err);
+        } else if (!w->gone) {
             http_put(w->r, e->heartbeat);
+        }
+    }
 }
 
 void events_drain(serve_events *e)
@@ -674,7 +683,8 @@ static bool open_readers(watcher *w, const char *from)
     return false;
 }
 
-void events_follow(serve_events *e, http_req *r, const char *const *runs, size_t nruns, const char *from, const char *kinds, bool until_end)
+void events_follow(serve_events *e, http_req *r, const admitted *by, const char *const *runs, size_t nruns, const char *from,
+                   const char *kinds, bool until_end)
 {
     static const http_field fields[] = { { "Content-Type", "text/event-stream" }, { "Cache-Control", "no-store" }, { "X-Accel-Buffering", "no" } };
     const unsigned bits = kinds_of(kinds);
@@ -704,6 +714,8 @@ void events_follow(serve_events *e, http_req *r, const char *const *runs, size_t
         free(w);
         return;
     }
+    w->by = *by;
+    tokens_keep(by->of);
     w->kinds = bits;
     w->until_end = until_end;
     w->next = e->watchers;

@@ -1,13 +1,18 @@
 /* guard.c - who may ask: the Host and Origin headers, the token of TCP, the user of a unix socket (N4). Loop thread.
  *
  * A page in a browser can make requests to a loopback address under a name of its own (DNS rebinding), so the Host must be a known one, and an Origin
- * must be this server's. The token is compared in constant time. */
+ * must be this server's. Tokens are compared by their digests, in constant time. Whoever is let in has a name, scopes and runs that it may see: those of
+ * its token (app/tokens.h), or all for whoever serves. */
 #include "json/json.h"
+#include "net/net.h"
 #include "serve/serve_inner.h"
 
 #include <stdlib.h>
 #include <strings.h>
 #include <unistd.h>
+
+/* Wrong tokens that are answered with 401 at once; then one in MISS_MS. */
+enum { MISSES_MOST = 20, MISS_MS = 1000 };
 
 /* The name without the port: "[::1]:80" gives "[::1]". */
 static size_t name_of(const char *host)
@@ -38,33 +43,114 @@ static bool origin_is_own(const char *origin, const char *host)
     return at != NULL && strcasecmp(at + 3, host) == 0;
 }
 
-static bool equal_in_constant_time(const char *given, const char *right)
-{
-    const size_t n = strlen(given), size = strlen(right);
-    unsigned differ = n == size ? 0 : 1;
+/* ---- tokens ---------------------------------------------------------------------------------------------------------- */
 
-    for (size_t i = 0; i < size; i++)
-        differ |= (unsigned char)right[i] ^ (unsigned char)(i < n ? given[i] : 0);
-    return differ == 0;
+/* The file is read again when it has changed. One that cannot be used lets nobody in, and is said once. */
+static void tokens_look(server *s)
+{
+    const uint64_t now = s->store_id[0] != '\0' ? tokens_version() : 0;
+    token_list *l = NULL;
+    pawl_err err = { 0 };
+
+    if (now == s->tokens_version)
+        return;
+    if (now != 0 && tokens_read(&l, &err) != PAWL_OK)
+        s->config->note(s->config->ctx, err.text);
+    tokens_drop(s->tokens);
+    s->tokens = l;
+    s->tokens_version = now;
 }
 
-static bool has_token(const server *s, const http_req *r)
+static bool is_own_token(const server *s, const char *given)
 {
-    const char *given = http_header(r, "authorization");
+    hash a, b;
 
-    return s->config->token != NULL && given != NULL && strncasecmp(given, "Bearer ", 7) == 0 && equal_in_constant_time(given + 7, s->config->token);
+    if (s->config->token == NULL)
+        return false;
+    hash_of(given, strlen(given), &a);
+    hash_of(s->config->token, strlen(s->config->token), &b);
+    return hash_equal(&a, &b);
 }
 
-bool guard_admits(const server *s, http_req *r)
+/* A right token always passes, so nobody can lock others out; a wrong one is refused with 429 above the limit. */
+static void refuse_token(server *s, http_req *r)
 {
-    const char *origin = http_header(r, "origin");
+    const int64_t now = http_now(s->http), gone = (now - s->misses_ms) / MISS_MS;
+
+    s->misses = gone >= (int64_t)s->misses ? 0 : s->misses - (unsigned)gone;
+    s->misses_ms = s->misses == 0 ? now : s->misses_ms + gone * MISS_MS;
+    if (s->misses >= MISSES_MOST) {
+        problem(r, 429, "denied", "too many wrong tokens; try again in a second");
+        return;
+    }
+    s->misses++;
+    problem(r, 401, "denied", "this token is wrong, was removed, has expired, or is of another store");
+}
+
+/* By the Authorization header. */
+static bool token_admits(server *s, http_req *r, const char *given, admitted *out)
+{
+    if (strncasecmp(given, "Bearer ", 7) != 0) {
+        problem(r, 401, "denied", "the Authorization header is not of the form `Bearer TOKEN`");
+        return false;
+    }
+    tokens_look(s);
+    out->row = tokens_find(s->tokens, given + 7, s->store_id, epoch_ms());
+    out->of = out->row != NULL ? s->tokens : NULL;
+    out->who = is_own_token(s, given + 7) ? &s->owner : out->row != NULL ? &out->row->who : NULL;
+    if (out->who == NULL)
+        refuse_token(s, r);
+    return out->who != NULL;
+}
+
+bool guard_still(server *s, const admitted *a)
+{
+    if (a->row == NULL)
+        return true;
+    tokens_look(s);
+    for (size_t i = 0; s->tokens != NULL && i < s->tokens->n; i++)
+        if (hash_equal(&s->tokens->all[i].digest, &a->row->digest))
+            return a->row->expires_ms == 0 || epoch_ms() < a->row->expires_ms;
+    return false;
+}
+
+void guard_open(server *s)
+{
+    const char *id = s->store != NULL && s->store->verbs->id != NULL ? s->store->verbs->id(s->store, NULL) : NULL;
+
+    s->store_id = id != NULL ? id : "";
+    s->owner = (asker){ .by = s->config->user, .scopes = SCOPES_ALL, .most = PAWL_MODE_BYPASS };
+    s->root = (asker){ .by = geteuid() == 0 ? s->config->user : "root", .scopes = SCOPES_ALL, .most = PAWL_MODE_BYPASS };
+    tokens_look(s);
+}
+
+void guard_close(server *s)
+{
+    tokens_drop(s->tokens);
+    s->tokens = NULL;
+}
+
+/* ---- who asks -------------------------------------------------------------------------------------------------------------- */
+
+/* Without a token, a unix socket knows its users. */
+static bool peer_admits(server *s, http_req *r, uid_t user, admitted *out)
+{
+    out->who = user == geteuid() ? &s->owner : user == 0 ? &s->root : NULL;
+    if (out->who == NULL)
+        problem(r, 403, "denied", "this socket is of another user");
+    return out->who != NULL;
+}
+
+bool guard_admits(server *s, http_req *r, admitted *out)
+{
+    const char *origin = http_header(r, "origin"), *given = http_header(r, "authorization");
     uid_t user;
 
+    *out = (admitted){ .who = NULL };
     if (http_peer_user(r, &user)) {
-        if (user == geteuid() || user == 0)
-            return true;
-        problem(r, 403, "denied", "this socket is of another user");
-        return false;
+        if (!peer_admits(s, r, user, out))
+            return false;
+        return given == NULL || token_admits(s, r, given, out);
     }
     if (!host_is_known(s, http_host(r))) {
         problem(r, 421, "denied", "the Host header names no address of this server; --host NAME adds one");
@@ -74,8 +160,8 @@ bool guard_admits(const server *s, http_req *r)
         problem(r, 403, "denied", "the Origin header is of another site");
         return false;
     }
-    if (has_token(s, r))
-        return true;
+    if (given != NULL)
+        return token_admits(s, r, given, out);
     problem(r, 401, "denied", "the request needs Authorization: Bearer TOKEN; the token is where the server was told, or where it says when it starts");
     return false;
 }

@@ -5,7 +5,8 @@
 void problem(http_req *r, unsigned status, const char *code, const char *detail)
 {
     const http_field fields[] = { { "Content-Type", "application/problem+json" }, { "Cache-Control", "no-store" },
-        { "WWW-Authenticate", status == 401 ? "Bearer realm=\"pawl\"" : NULL }, { "Allow", status == 405 ? "GET, HEAD" : NULL } };
+        { "WWW-Authenticate", status == 401 ? "Bearer realm=\"pawl\"" : NULL }, { "Allow", status == 405 ? "GET, HEAD" : NULL },
+        { "Retry-After", status == 429 ? "1" : NULL } };
     buf b;
 
     if (!utf8_valid(detail, strlen(detail)))    /* a long text is cut by bytes */
@@ -14,7 +15,7 @@ void problem(http_req *r, unsigned status, const char *code, const char *detail)
     buf_fmt(&b, "{\"code\":\"%s\",\"detail\":", code);
     canon_string(&b, detail, strlen(detail));
     buf_fmt(&b, ",\"status\":%u,\"title\":\"%s\"}\n", status, http_status_text(status));
-    http_reply(r, status, fields, 4, b.failed ? "{}\n" : b.data, b.failed ? 3 : b.size);
+    http_reply(r, status, fields, 5, b.failed ? "{}\n" : b.data, b.failed ? 3 : b.size);
     buf_free(&b);
 }
 

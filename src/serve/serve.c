@@ -186,6 +186,7 @@ pawl_code serve_run(const serve_config *config, pawl_err *err)
     pthread_sigmask(SIG_BLOCK, &stops, &before);
     st.fd = signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK);
     s.store = config->store(config->ctx, err);
+    guard_open(&s);
     if (st.fd < 0)
         fail(err, PAWL_IO, "server: no descriptor for signals");
     else if (s.store != NULL && (s.http = http_new(&http, err)) != NULL)
@@ -196,6 +197,7 @@ pawl_code serve_run(const serve_config *config, pawl_err *err)
     calls_free(s.calls);
     events_free(s.events);
     http_free(s.http);
+    guard_close(&s);
     pawl_store_free(s.store);
     if (st.fd >= 0)
         close(st.fd);

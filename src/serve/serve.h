@@ -5,21 +5,23 @@
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
 
+#include "app/tokens.h"
 #include "base/base.h"
 #include "pawl/store.h"
 
 enum { SERVE_SAID_BYTES = 1024 };
 
 typedef struct serve_config {
-    /* Performs a verb with these words ("ls", "--json", ...); on a thread of the server, one at a time. What it prints goes to `out`, its last error to
-     * `said`. Returns the exit code of the program. */
-    int (*verb)(void *ctx, int n, char **words, buf *out, char said[SERVE_SAID_BYTES]);
+    /* Performs a verb with these words ("ls", "--json", ...) for `who`; on a thread of the server, one at a time. What it prints goes to `out`, its last
+     * error to `said`. Returns the exit code of the program. */
+    int (*verb)(void *ctx, const asker *who, int n, char **words, buf *out, char said[SERVE_SAID_BYTES]);
     pawl_store *(*store)(void *ctx, pawl_err *err);     /* opens a handle of the store, which the server frees */
     void (*note)(void *ctx, const char *text);          /* one line for the person who started the server */
     void *ctx;
     const char *const *listen;  /* "unix:PATH", "ADDRESS:PORT" and "[ADDRESS]:PORT" of loopback, "systemd"; at least one */
     size_t nlisten;
-    const char *token;          /* of requests over TCP; NULL: nothing but unix sockets */
+    const char *user;           /* who serves: who has `token`, and who connects to a unix socket as the same user */
+    const char *token;          /* of requests over TCP, which may do everything; NULL: nothing but unix sockets. The others are those of app/tokens.h */
     const char *token_note;     /* noted once the server listens on TCP; NULL: nothing */
     const char *const *hosts;   /* further names by which clients reach it, for the Host header */
     size_t nhosts;

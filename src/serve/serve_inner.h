@@ -12,6 +12,12 @@ typedef struct server {
     const serve_config *config;
     http_server *http;
     pawl_store *store;          /* of the loop thread */
+    const char *store_id;       /* of its tokens; "": there are none */
+    asker owner, root;
+    token_list *tokens;         /* as their file was at `tokens_version`; NULL: it cannot be used, and no token of it counts */
+    uint64_t tokens_version;
+    unsigned misses;            /* wrong tokens that count against the limit; see guard.c */
+    int64_t misses_ms;
     serve_calls *calls;
     serve_events *events;
 } server;
@@ -25,8 +31,19 @@ void text_reply(http_req *r, const char *type, buf *body);      /* 200, or 304 b
 
 /* ---- guard.c: who may ask ---------------------------------------------------------------------------------------------- */
 
+/* Somebody who was let in. `of` is lent until the next request, unless it is kept. */
+typedef struct admitted {
+    const asker *who;
+    const token_row *row;       /* of `of`; NULL: whoever serves, or root */
+    token_list *of;
+} admitted;
 /* False: the request was refused, and has ended. */
-bool guard_admits(const server *s, http_req *r);
+bool guard_admits(server *s, http_req *r, admitted *out);
+bool guard_still(server *s, const admitted *a);         /* its token was neither removed nor has it expired */
+void guard_open(server *s);
+void guard_close(server *s);
+/* False: the request has ended, as one for a run that is not there. */
+bool run_is_seen(server *s, http_req *r, const asker *who, const char *run);
 
 /* ---- query.c: the parameters of a target ----------------------------------------------------------------------------------- */
 
@@ -49,14 +66,15 @@ const char *segment_decode(arena *mem, const char *text, size_t size);
 serve_calls *calls_new(server *s, pawl_err *err);
 void calls_free(serve_calls *c);        /* after the loop has ended */
 /* Performs `words` (copied) and replies with what is printed, as `type`. `fine`: the exit codes that are no error, as bits. */
-void calls_add(serve_calls *c, http_req *r, const char *const *words, size_t n, const char *type, unsigned fine);
+void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *const *words, size_t n, const char *type, unsigned fine);
 
 /* ---- events.c --------------------------------------------------------------------------------------------------------------------- */
 
 serve_events *events_new(server *s, pawl_err *err);
 void events_free(serve_events *e);
 /* Follows these runs; ends the request with a problem when a cursor is wrong. */
-void events_follow(serve_events *e, http_req *r, const char *const *runs, size_t nruns, const char *from, const char *kinds, bool until_end);
+void events_follow(serve_events *e, http_req *r, const admitted *by, const char *const *runs, size_t nruns, const char *from,
+                   const char *kinds, bool until_end);
 void events_drain(serve_events *e);     /* every stream is told, and ends */
 /* A page of items, as JSON. */
 void items_page(server *s, http_req *r, const char *run, const char *from, const char *kinds, size_t limit);

@@ -2,6 +2,7 @@
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call. The waits come from the index of the store, each compared
  * with the entry that asked it (K11). */
+#include "app/tokens.h"
 #include "host/open_questions.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
@@ -347,6 +348,26 @@ static void runs_read(inbox *in, pawl_store *s)
     }
 }
 
+/* Of a call for a server: whoever asks sees nothing of other runs. The waits of a run follow one another. */
+static pawl_code only_seen(inbox *in, pawl_store *s, pawl_err *err)
+{
+    const char *run = "";
+    pawl_code rc = PAWL_OK;
+    bool sees = false;
+    size_t n = 0;
+
+    if (in->c->who == NULL || !asker_limited(in->c->who))
+        return PAWL_OK;
+    for (size_t i = 0; i < in->n && rc == PAWL_OK; i++) {
+        if (strcmp(run, in->all[i].run) != 0)
+            rc = asker_sees(in->c->who, s, run = in->all[i].run, &sees, err);
+        if (rc == PAWL_OK && sees)
+            in->all[n++] = in->all[i];
+    }
+    in->n = rc == PAWL_OK ? n : 0;
+    return rc;
+}
+
 static int inbox_run(cli_call *c)
 {
     inbox in = { .c = c };
@@ -366,6 +387,8 @@ static int inbox_run(cli_call *c)
     rc = waits_checked(s, NULL, see, &in, &err);
     if ((good = rc != PAWL_CORRUPT) == false)   /* the other waits are listed, and then the error */
         rc = PAWL_OK;
+    if (rc == PAWL_OK)
+        rc = only_seen(&in, s, &err);
     if (in.n > 1)
         qsort(in.all, in.n, sizeof *in.all, by_deadline);
     runs_read(&in, s);

@@ -1,6 +1,7 @@
 /* ls.c - `pawl ls`: the runs of a store, a page at a time.
  *
  * Called by main.c on the main thread. Owns nothing that outlives the call. For a working run the state is read, for the questions of its children. */
+#include "app/tokens.h"
 #include "cli/missing_secret.h"
 #include "cli/run_list.h"
 #include "cli/store_place.h"
@@ -32,6 +33,7 @@ typedef struct ls_page {
     size_t nasking, asking_cap, nsaying, saying_cap;
     pawl_store *store_of;       /* the handle, while a page is read */
     int64_t until_ms;           /* changed before; 0: any time */
+    pawl_err blind;             /* why it is not known whether a run may be seen */
 } ls_page;
 
 /* ---- as JSON, as ids ---------------------------------------------------------------------------- */
@@ -334,6 +336,18 @@ static bool among(const char *const *runs, size_t n, const char *run)
     return found;
 }
 
+/* Of a call for a server: whoever asks sees nothing of other runs. */
+static bool is_seen(ls_page *p, const char *run)
+{
+    bool sees = true;
+
+    if (p->c->who == NULL || !asker_limited(p->c->who))
+        return true;
+    if (asker_sees(p->c->who, p->store_of, run, &sees, &p->blind) != PAWL_OK)
+        p->out.failed = true;
+    return sees;
+}
+
 static bool passes(const ls_page *p, const pawl_head *h)
 {
     const char *text = cli_given(p->c, "text"), *const in[] = { h->run, h->machine, h->context, h->parked, h->parent };
@@ -351,8 +365,8 @@ static bool see(void *ctx, const pawl_head *h)
 {
     ls_page *p = ctx;
 
-    if (!passes(p, h))
-        return true;
+    if (!passes(p, h) || !is_seen(p, h->run))
+        return !p->out.failed;
     if (p->n == p->limit) {
         p->more = true;
         return false;
@@ -433,18 +447,21 @@ static bool page_out(ls_page *p)
 static pawl_code page_list(ls_page *p, pawl_store *s, pawl_filter *f, int64_t since_ms, pawl_err *err)
 {
     const bool own = cli_given(p->c, "node") != NULL || cli_given(p->c, "text") != NULL;
+    const bool all = own || (p->c->who != NULL && asker_limited(p->c->who));
     int64_t until_ms = 0;
     pawl_code rc;
 
     p->now_ms = s->verbs->now(s);
     p->store_of = s;
-    f->limit = own || cli_given(p->c, "until") != NULL ? SIZE_MAX / 2 : p->limit + 1;
+    f->limit = all || cli_given(p->c, "until") != NULL ? SIZE_MAX / 2 : p->limit + 1;
     if (cli_given(p->c, "until") != NULL && cli_duration(cli_given(p->c, "until"), &until_ms))
         p->until_ms = p->now_ms - until_ms;
     if (own && (rc = waits_checked(s, NULL, see_wait, p, err)) != PAWL_OK)
         return rc;
     f->changed_since_ms = cli_given(p->c, "since") == NULL ? 0 : p->now_ms - since_ms;
     rc = runs_listed(s, f, cli_given(p->c, "ids") != NULL, see, p, err);
+    if (p->blind.code != PAWL_OK)
+        return fail(err, p->blind.code, "%s", p->blind.text);
     return rc == PAWL_OK && p->out.failed ? fail(err, PAWL_NOMEM, "no memory for the list") : rc;
 }
 

@@ -115,7 +115,7 @@ static pawl_code token_find(served *of, pawl_err *err)
 
 /* ---- what the server asks for ------------------------------------------------------------------------------------------- */
 
-static int perform(void *ctx, int n, char **words, buf *out, char said[SERVE_SAID_BYTES])
+static int perform(void *ctx, const asker *who, int n, char **words, buf *out, char said[SERVE_SAID_BYTES])
 {
     const served *of = ctx;
     char *all[WORDS_MOST], *text = NULL, store[] = "--store";
@@ -132,7 +132,7 @@ static int perform(void *ctx, int n, char **words, buf *out, char said[SERVE_SAI
     all[k++] = (char *)(uintptr_t)of->store_name;       /* options are not written to */
     for (int i = 1; i < n; i++)
         all[k++] = words[i];
-    code = cli_captured(of->c->program, k, all, f, said);
+    code = cli_captured(of->c->program, who, k, all, f, said);
     if (fclose(f) != 0) {
         snprintf(said, SERVE_SAID_BYTES, "no memory for this reply");
         code = EXIT_FAILED;
@@ -177,6 +177,7 @@ static int serve_runs(cli_call *c)
         tcp = tcp || strncmp(listen[i], "unix:", 5) != 0;
     if (tcp && token_find(&of, &err) != PAWL_OK)
         return cli_fail(c, err.code, &err);
+    config.user = go_who();
     config.token = tcp ? of.token : NULL;
     config.token_note = of.note[0] != '\0' ? of.note : NULL;
     return serve_run(&config, &err) == PAWL_OK ? EXIT_DONE : cli_fail(c, err.code, &err);
