@@ -53,7 +53,7 @@ const char *path_why(arena *mem, const seen_graph *g, size_t node, pawl_mode mod
         return words(mem, "its text is not known, and the rule %s need not fit it", how->unfit);
     if (n->requires != PAWL_MODE_NONE)
         return words(mem, "it requires %s, which the mode %s permits", pawl_mode_name(n->requires), pawl_mode_name(mode));
-    return "nothing asks: no gate, no requires, no ask rule";
+    return "no gate, no requires, no ask rule";
 }
 
 /* ---- one step --------------------------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ static const char *done_text(proving *p, const seen_graph *g, const file_node *n
         return words(p->mem, "%s%s is done (%s)", g->prefix, n->name, n->word);
     if (!guard_acts(n))
         return words(p->mem, "%s%s runs (%s), %s", g->prefix, n->name, what, n->kind == KIND_HTTP && n->reads_only ? "which reads" : "pure");
-    return words(p->mem, "%s%s runs (%s), %s", g->prefix, n->name, what, seen->j.acts ? "with a person's yes" : "which is left out of the proof");
+    return words(p->mem, "%s%s runs (%s), %s", g->prefix, n->name, what, seen->j.acts ? "approved" : "which is left out of the proof");
 }
 
 /* The hook whose answer leads along this path. */
@@ -157,7 +157,7 @@ static const pawl_value *step_hole(proving *p, seen_graph *g, size_t at, pawl_mo
     const file_node *n = seen_file_node(g, at);
     const node_judgement *j = &g->nodes[mode][at].j;
     const pawl_value *v = value_pack(p->mem, NULL, "{s:s,s:s,s:s,s:s}", "graph", g->prefix, "kind", "act", "node", n->name, "text",
-                                     words(p->mem, "%s%s acts (%s) without a person's yes: %s", g->prefix, n->name, call_words(p->mem, n),
+                                     words(p->mem, "%s%s runs (%s) without approval: %s", g->prefix, n->name, call_words(p->mem, n),
                                            path_why(p->mem, g, at, mode)));
 
     if (g->nodes[mode][at].v.slip != NULL)

@@ -56,13 +56,13 @@ static void proves(const char *nodes)
 PAWL_TEST(test_P1_a_node_that_nothing_asks_of_is_found)
 {
     finds("start: w\nnodes:\n  w: {run: [rm, a], next: end}\n",
-          "begins in default\nw acts (run rm a) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+          "begins in default\nw runs (run rm a) without approval: no gate, no requires, no ask rule\n");
     finds("start: w\nnodes:\n  w: {shell: rm a, effect: once, next: end}\n",
-          "begins in default\nw acts (shell rm a) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+          "begins in default\nw runs (shell rm a) without approval: no gate, no requires, no ask rule\n");
     finds("start: w\nnodes:\n  w: {http: {url: 'https://h/', method: POST}, next: end}\n",
-          "begins in default\nw acts (http https://h/) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+          "begins in default\nw runs (http https://h/) without approval: no gate, no requires, no ask rule\n");
     finds("plugins: [./good.so]\nstart: w\nnodes:\n  w: {greet: {}, next: end}\n",
-          "begins in default\nw acts (greet) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+          "begins in default\nw runs (greet) without approval: no gate, no requires, no ask rule\n");
 }
 
 PAWL_TEST(test_P1_what_only_reads_is_fine_in_every_mode)
@@ -95,7 +95,7 @@ PAWL_TEST(test_P1_what_a_mode_permits_is_not_asked)
 {
     static const char file[] = "start: w\nnodes:\n  w: {run: [rm, a], requires: acceptEdits, next: end}\n";
 
-    finds(file, "begins in acceptEdits\nw acts (run rm a) without a person's yes: it requires acceptEdits, which the mode acceptEdits permits\n");
+    finds(file, "begins in acceptEdits\nw runs (run rm a) without approval: it requires acceptEdits, which the mode acceptEdits permits\n");
     proves_with(file, NULL, (prove_ask){ .modes = 1u << PAWL_MODE_DEFAULT | 1u << PAWL_MODE_PLAN });
     proves("start: w\nnodes:\n  w: {run: [rm, a], requires: bypassPermissions, next: end}\n");
 }
@@ -104,7 +104,7 @@ PAWL_TEST(test_P1_bypass_lets_through_what_requires_it)
 {
     finds_with("start: w\nnodes:\n  w: {run: [rm, a], requires: bypassPermissions, next: end}\n", NULL,
                (prove_ask){ .modes = 1u << PAWL_MODE_DEFAULT | 1u << PAWL_MODE_BYPASS },
-               "begins in bypassPermissions\nw acts (run rm a) without a person's yes: it requires bypassPermissions,"
+               "begins in bypassPermissions\nw runs (run rm a) without approval: it requires bypassPermissions,"
                " which the mode bypassPermissions permits\n");
 }
 
@@ -114,13 +114,13 @@ PAWL_TEST(test_P1_a_mode_may_be_switched_on_the_way)
     finds("start: a\nnodes:\n  a: {run: [ls], effect: pure, requires: acceptEdits, on_no: w, next: end}\n"
           "  w: {run: [rm, a], requires: acceptEdits, next: end}\n",
           "begins in default\na: a person says no, on to w\nits mode is switched to acceptEdits\n"
-          "w acts (run rm a) without a person's yes: it requires acceptEdits, which the mode acceptEdits permits\n");
+          "w runs (run rm a) without approval: it requires acceptEdits, which the mode acceptEdits permits\n");
     /* and back: bypass is given again after it was lost */
     finds_with("start: a\nnodes:\n  a: {run: [ls], effect: pure, requires: bypassPermissions, on_no: b, next: end}\n"
                "  b: {wait: 1s, next: w}\n  w: {run: [rm, a], requires: bypassPermissions, next: end}\n",
                NULL, (prove_ask){ .modes = 1u << PAWL_MODE_DEFAULT | 1u << PAWL_MODE_BYPASS },
                "begins in default\na: a person says no, on to b\nits mode is switched to bypassPermissions\nb is done (wait), on to w\n"
-               "w acts (run rm a) without a person's yes: it requires bypassPermissions, which the mode bypassPermissions permits\n");
+               "w runs (run rm a) without approval: it requires bypassPermissions, which the mode bypassPermissions permits\n");
 }
 
 PAWL_TEST(test_P1_a_gate_that_denies_asks_nobody)
@@ -135,23 +135,23 @@ PAWL_TEST(test_P1_a_gate_that_denies_asks_nobody)
 PAWL_TEST(test_P1_a_no_that_leads_around_its_gate_is_found)
 {
     finds("start: w\nnodes:\n  w: {ask: 'sure?', run: [rm, a], on_no: v, next: end}\n  v: {run: [rm, b], next: end}\n",
-          "begins in default\nw: a person says no, on to v\nv acts (run rm b) without a person's yes: nothing asks: no gate, no requires,"
+          "begins in default\nw: a person says no, on to v\nv runs (run rm b) without approval: no gate, no requires,"
           " no ask rule\n");
 }
 
 PAWL_TEST(test_P1_a_failure_that_leads_around_is_found)
 {
     finds("start: w\nnodes:\n  w: {run: [ls], effect: pure, on_error: v, next: end}\n  v: {run: [rm, b], next: end}\n",
-          "begins in default\nw fails, on to v\nv acts (run rm b) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+          "begins in default\nw fails, on to v\nv runs (run rm b) without approval: no gate, no requires, no ask rule\n");
 }
 
 PAWL_TEST(test_P1_an_element_that_is_sent_around_is_found)
 {
     finds("start: w\nnodes:\n  w: {set: {x: 1}, each: {of: '.l | sort', node: v, as: e}, next: end}\n  v: {run: [rm, '{{.e}}'], next: end}\n",
-          "begins in default\nw is done (set)\nw leads to v\nv acts (run rm ...) without a person's yes: nothing asks: no gate, no requires, no "
+          "begins in default\nw is done (set)\nw leads to v\nv runs (run rm ...) without approval: no gate, no requires, no "
           "ask rule\n");
     finds("start: w\nnodes:\n  w: {set: {x: 1}, each: {of: .l, node: v, as: e}, next: end}\n  v: {run: [rm, '{{.e}}'], next: end}\n",
-          "begins in default\nw is done (set), on to v\nv acts (run rm ...) without a person's yes: nothing asks: no gate, no requires,"
+          "begins in default\nw is done (set), on to v\nv runs (run rm ...) without approval: no gate, no requires,"
           " no ask rule\n");
 }
 
@@ -160,10 +160,10 @@ PAWL_TEST(test_P1_any_way_may_be_taken)
     finds("start: w\nnodes:\n  w: {set: {x: 1}, next: [{when: '.x == 2', to: u}, {when: '.x == 1', to: v}, {else: end}]}\n"
           "  u: {set: {x: 2}, next: end}\n"
           "  v: {run: [rm, b], next: end}\n",
-          "begins in default\nw is done (set)\nw leads to v\nv acts (run rm b) without a person's yes: nothing asks: no gate, no requires, no ask "
+          "begins in default\nw is done (set)\nw leads to v\nv runs (run rm b) without approval: no gate, no requires, no ask "
           "rule\n");
     finds("start: w\nnodes:\n  w: {wait: 1s, next: [{when: .x, to: u}, {else: v}]}\n  u: {set: {x: 2}, next: end}\n  v: {run: [rm, b], next: end}\n",
-          "begins in default\nw is done (wait), on to v\nv acts (run rm b) without a person's yes: nothing asks: no gate, no requires,"
+          "begins in default\nw is done (wait), on to v\nv runs (run rm b) without approval: no gate, no requires,"
           " no ask rule\n");
 }
 
@@ -172,9 +172,9 @@ PAWL_TEST(test_P1_what_waits_for_a_join_is_found)
     finds("start: [a, b]\nnodes:\n  a: {set: {x: 1}, next: w}\n  b: {set: {l: 1}, next: c}\n  c: {wait: 1s, next: w}\n"
           "  w: {join: [a, c], run: [rm, b], next: end}\n",
           "begins in default\na is done (set), on to the end\nb is done (set), on to c\nc is done (wait), on to the end\n"
-          "w acts (run rm b) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+          "w runs (run rm b) without approval: no gate, no requires, no ask rule\n");
     finds("start: [a, w]\nnodes:\n  a: {wait: 1s, next: end}\n  w: {defer: true, run: [rm, b], next: end}\n",
-          "begins in default\na is done (wait), on to the end\nw acts (run rm b) without a person's yes: nothing asks: no gate, no requires, no "
+          "begins in default\na is done (wait), on to the end\nw runs (run rm b) without approval: no gate, no requires, no "
           "ask rule\n");
 }
 
@@ -184,7 +184,7 @@ PAWL_TEST(test_P1_what_a_join_runs_without_a_branch_is_found)
     finds("start: [a, c]\nnodes:\n  a: {each: {of: .l, node: b, as: i}, next: w}\n  b: {wait: 1s, next: w}\n"
           "  c: {ask: Sure?, to: x, next: w}\n  w: {join: [b, c], run: [rm, b], next: end}\n",
           "begins in default\na is done (each), on to w\nc asks, and is answered, on to the end\n"
-          "w acts (run rm b) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+          "w runs (run rm b) without approval: no gate, no requires, no ask rule\n");
     proves("start: [a, c]\nnodes:\n  a: {each: {of: .l, node: b, as: i}, next: w}\n  b: {wait: 1s, next: w}\n"
           "  c: {set: {l: 1}, next: w}\n  w: {join: [b, c], ask: Sure?, run: [rm, b], next: end}\n");
 }
@@ -208,7 +208,7 @@ PAWL_TEST(test_P1_a_graph_with_an_open_node_is_found_behind_its_gate)
     graph_search(&p, "start: s\nnodes:\n  s: {graph: b.yaml, ask: 'in?', next: end}\n",
                  "start: l\nnodes:\n  l: {run: [ls], effect: pure, next: w}\n  w: {run: [rm, a], next: end}\n", (prove_ask){0});
     CHECK_STR(proved_path(&p), "begins in default\ns begins its graph, its gate being passed\ns/l runs (run ls), pure, on to w\n"
-                               "s/w acts (run rm a) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+                               "s/w runs (run rm a) without approval: no gate, no requires, no ask rule\n");
     CHECK_STR(proved_replay(&p), "");
     proved_end(&p);
 }
@@ -220,7 +220,7 @@ PAWL_TEST(test_P1_behind_a_graph_it_goes_on_when_that_can_be_done)
 
     graph_search(&p, outer, "start: l\nnodes:\n  l: {run: [ls], effect: pure, next: end}\n", (prove_ask){0});
     CHECK_STR(proved_path(&p),
-              "begins in default\ns: its graph is done, on to w\nw acts (run rm a) without a person's yes: nothing asks: no gate, no requires, no "
+              "begins in default\ns: its graph is done, on to w\nw runs (run rm a) without approval: no gate, no requires, no "
               "ask rule\n");
     CHECK_STR(proved_replay(&p), "");
     proved_end(&p);
@@ -236,13 +236,13 @@ PAWL_TEST(test_P2_an_allow_rule_that_skips_a_requires_is_found)
     static const char file[] = "start: w\nnodes:\n  w: {run: [touch, a], requires: bypassPermissions, next: end}\n";
 
     finds_with(file, "{\"allow\":[\"Bash(touch:*)\"]}", (prove_ask){0},
-               "begins in default\nw acts (run touch a) without a person's yes: the rule Bash(touch:*) allows it\n");
+               "begins in default\nw runs (run touch a) without approval: the rule Bash(touch:*) allows it\n");
     finds_with(file, "{\"allow\":[\"Node\"]}", (prove_ask){0},
-               "begins in default\nw acts (run touch a) without a person's yes: the rule Node allows it\n");
+               "begins in default\nw runs (run touch a) without approval: the rule Node allows it\n");
     finds_with(file, "{\"allow\":[\"Node(w)\"]}", (prove_ask){0},
-               "begins in default\nw acts (run touch a) without a person's yes: the rule Node(w) allows it\n");
+               "begins in default\nw runs (run touch a) without approval: the rule Node(w) allows it\n");
     finds_with(file, "{\"allow\":[\"Node(name:w*)\"]}", (prove_ask){0},
-               "begins in default\nw acts (run touch a) without a person's yes: the rule Node(name:w*) allows it\n");
+               "begins in default\nw runs (run touch a) without approval: the rule Node(name:w*) allows it\n");
     proves_with(file, "{\"allow\":[\"Node(v)\"]}", (prove_ask){0});
     proves_with(file, "{\"allow\":[\"Node(w)\"],\"ask\":[\"Bash(touch:*)\"]}", (prove_ask){0});
     proves_with(file, "{\"allow\":[\"Node(w)\"],\"deny\":[\"Bash(touch:*)\"]}", (prove_ask){0});
@@ -257,7 +257,7 @@ PAWL_TEST(test_P2_an_allow_rule_that_skips_a_requires_is_found)
 PAWL_TEST(test_P2_a_rule_that_ends_is_not_relied_on)
 {
     finds_with("start: w\nnodes:\n  w: {run: [touch, a], next: end}\n", "{\"ask\":[{\"rule\":\"Bash(touch:*)\",\"until\":1}]}", (prove_ask){0},
-               "begins in default\nw acts (run touch a) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+               "begins in default\nw runs (run touch a) without approval: no gate, no requires, no ask rule\n");
     proves_with("start: w\nnodes:\n  w: {run: [touch, a], next: end}\n", "{\"ask\":[\"Bash(touch:*)\"]}", (prove_ask){0});
     proves_with("start: w\nnodes:\n  w: {run: [touch, a], next: end}\n", "{\"deny\":[\"Bash(touch:*)\"]}", (prove_ask){0});
 }
@@ -265,17 +265,17 @@ PAWL_TEST(test_P2_a_rule_that_ends_is_not_relied_on)
 PAWL_TEST(test_P3_an_ask_rule_need_not_fit_a_text_that_is_not_known)
 {
     finds_with("start: w\nnodes:\n  w: {run: [git, '{{.x}}'], next: end}\n", "{\"ask\":[\"Bash(git push:*)\"]}", (prove_ask){0},
-               "begins in default\nw acts (run git ...) without a person's yes: its text is not known,"
+               "begins in default\nw runs (run git ...) without approval: its text is not known,"
                " and the rule Bash(git push:*) need not fit it\n");
     finds_with("start: w\nnodes:\n  w: {run: [git, '{{.x + 1}}'], next: end}\n", "{\"ask\":[\"Bash(git push:*)\"]}", (prove_ask){0},
-               "begins in default\nw acts (run git ...) without a person's yes: its text is not known,"
+               "begins in default\nw runs (run git ...) without approval: its text is not known,"
                " and the rule Bash(git push:*) need not fit it\n");
     proves_with("start: w\nnodes:\n  w: {run: [git, push, '{{.x}}'], next: end}\n", "{\"ask\":[\"Bash(git push:*)\"]}", (prove_ask){0});
 }
 
 PAWL_TEST(test_P3_an_allow_rule_may_fit_a_text_that_is_not_known)
 {
-    static const char found[] = "begins in default\nw acts (run touch ...) without a person's yes: its text is not known,"
+    static const char found[] = "begins in default\nw runs (run touch ...) without approval: its text is not known,"
                                 " and with \"touch made\" the rule "
                                 "Bash(touch made:*) allows it\n";
 
@@ -294,7 +294,7 @@ PAWL_TEST(test_P2_what_was_granted_to_a_run_counts)
     search_in(&p, "start: w\nnodes:\n  w: {run: [touch, a], requires: bypassPermissions, next: end}\n", NULL, (prove_ask){0});
     CHECK_INT(p.r.verdict, PROVE_PROVED);
     proved_search(&p, (prove_ask){ .grants = value_parse(&p.b->mem, grants, sizeof grants - 1, "grants", &err) });
-    CHECK_STR(proved_path(&p), "begins in default\nw acts (run touch a) without a person's yes: the rule Bash(touch:*) allows it\n");
+    CHECK_STR(proved_path(&p), "begins in default\nw runs (run touch a) without approval: the rule Bash(touch:*) allows it\n");
     proved_end(&p);
 }
 
@@ -305,7 +305,7 @@ PAWL_TEST(test_P5_a_hook_that_fails_open_is_found_and_one_that_fails_closed_is_n
     static const char file[] = "start: w\nnodes:\n  w: {run: [touch, a], next: end}\n";
 
     finds_with(file, HOOK_OF("claude"), (prove_ask){ .hooks_ask = true },
-               "begins in default\nw acts (run touch a) without a person's yes: the hook here: before[0].hooks[0] times out,"
+               "begins in default\nw runs (run touch a) without approval: the hook here: before[0].hooks[0] times out,"
                " and its profile lets that through\n");
     proves_with(file, HOOK_OF("strict"), (prove_ask){ .hooks_ask = true });
 }
@@ -313,7 +313,7 @@ PAWL_TEST(test_P5_a_hook_that_fails_open_is_found_and_one_that_fails_closed_is_n
 PAWL_TEST(test_P2_a_hook_may_allow_what_a_mode_would_ask)
 {
     finds_with("start: w\nnodes:\n  w: {run: [touch, a], requires: bypassPermissions, next: end}\n", HOOK_OF("strict"), (prove_ask){0},
-               "begins in default\nw acts (run touch a) without a person's yes: the hook here: before[0].hooks[0] allows it\n");
+               "begins in default\nw runs (run touch a) without approval: the hook here: before[0].hooks[0] allows it\n");
     proves_with("start: w\nnodes:\n  w: {ask: 'sure?', run: [touch, a], next: end}\n", HOOK_OF("claude"), (prove_ask){0});
     proves_with("start: w\nnodes:\n  w: {run: [touch, a], requires: bypassPermissions, next: end}\n",
                 "{\"ask\":[\"Bash(touch:*)\"],\"hooks\":[{\"from\":\"here\",\"hooks\":{\"before\":[{\"matcher\":\"v\","
@@ -326,7 +326,7 @@ PAWL_TEST(test_P4_a_hook_may_rewrite_a_call_and_allow_it)
     finds_with("start: w\nnodes:\n  w: {run: [git, push], requires: bypassPermissions, next: end}\n",
                "{\"ask\":[\"Bash(git push:*)\"],\"hooks\":[{\"from\":\"here\",\"hooks\":{\"PreToolUse\":[{\"hooks\":[{\"type\":\"command\","
                "\"command\":\"look\"}]}]}}]}",
-               (prove_ask){0}, "begins in default\nw acts (run git push) without a person's yes: the hook here: PreToolUse[0].hooks[0] rewrites "
+               (prove_ask){0}, "begins in default\nw runs (run git push) without approval: the hook here: PreToolUse[0].hooks[0] rewrites "
                                "it and allows it\n");
 }
 
@@ -338,7 +338,7 @@ PAWL_TEST(test_P4_a_hook_may_rewrite_a_call_past_an_ask_rule)
               "{\"ask\":[\"Bash(git push:*)\"],\"hooks\":[{\"from\":\"here\",\"hooks\":{\"PreToolUse\":[{\"hooks\":[{\"type\":\"command\","
               "\"command\":\"look\"}]}]}}]}", (prove_ask){0});
     CHECK_STR(proved_path(&p),
-              "begins in default\nw acts (run git push) without a person's yes: the hook here: PreToolUse[0].hooks[0] rewrites it\n");
+              "begins in default\nw runs (run git push) without approval: the hook here: PreToolUse[0].hooks[0] rewrites it\n");
     CHECK_STR(proved_replay(&p), "");
     proved_end(&p);
 }
@@ -355,7 +355,7 @@ PAWL_TEST(test_P4_a_hook_behind_a_node_may_lead_to_another)
                 "\"command\":\"look\"}]}]}}]}", true);
     proved_search(&p, (prove_ask){0});
     CHECK_STR(proved_path(&p), "begins in default\na is done (set), and a hook leads on to w\n"
-                               "w acts (run rm a) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+                               "w runs (run rm a) without approval: no gate, no requires, no ask rule\n");
     CHECK_STR(proved_replay(&p), "");
     proved_end(&p);
 }
@@ -497,7 +497,7 @@ PAWL_TEST(test_P1_a_way_that_no_run_takes_is_no_alarm)
     proves("start: a\nnodes:\n  a: {set: {x: 1}, next: [{when: 'true', to: end}, {else: w}]}\n  w: {run: [rm, a], next: end}\n");
     proves("start: a\nnodes:\n  a: {set: {x: 1}, each: {of: '[]', node: w, as: e}, next: end}\n  w: {run: [rm, '{{.e}}'], next: end}\n");
     finds("start: a\nnodes:\n  a: {set: {x: 1}, each: {of: '[1]', node: v, as: e}, next: w}\n  v: {run: [rm, b], next: end}\n  w: {run: [rm, a], next: end}\n",
-          "begins in default\na is done (set)\na leads to v\nv acts (run rm b) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+          "begins in default\na is done (set)\na leads to v\nv runs (run rm b) without approval: no gate, no requires, no ask rule\n");
 }
 
 PAWL_TEST(test_P1_a_hook_may_choose_a_way_that_no_condition_takes)
@@ -511,6 +511,6 @@ PAWL_TEST(test_P1_a_hook_may_choose_a_way_that_no_condition_takes)
     CHECK_INT(p.r.verdict, PROVE_BROKEN);
     CHECK_STR(proved_replay(&p), "");
     CHECK_STR(proved_path(&p), "begins in default\na runs (run ls), pure, and a hook leads on to w\n"
-                               "w acts (run rm a) without a person's yes: nothing asks: no gate, no requires, no ask rule\n");
+                               "w runs (run rm a) without approval: no gate, no requires, no ask rule\n");
     proved_end(&p);
 }

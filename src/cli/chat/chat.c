@@ -707,21 +707,21 @@ static const cli_option options[] = {
     { "max-turns", "N", "maximum number of requests to the model for one prompt" },
     { "max-attempts", "N", "attempts of a request of the built-in agent that fails for a passing reason; 10, within 10 minutes" },
     { "output-format", "text|json|stream-json", "the answer; one object with its cost; one frame a line during the turn" },
-    { "input-format", "text|stream-json", "of stdin: frames, with -p -" },
+    { "input-format", "text|stream-json", "the format of stdin: text, or frames with -p -" },
     { "include-partial-messages", NULL, "with stream-json: also partial answers of the model" },
     { "system-prompt", "TEXT", "the system prompt of the built-in agent" },
     { "system-prompt-file", "PATH", "the same, from a file" },
     { "append-system-prompt", "TEXT", "added to the system prompt of the built-in agent" },
-    { "tools", "default|NAMES", "the tools of the built-in agent, apart by commas; empty: none" },
-    { "allowedTools", "RULES", "allow rules for this call, apart by commas: Read,Bash(git diff:*)" },
+    { "tools", "default|NAMES", "the tools of the built-in agent, separated by commas; empty: none" },
+    { "allowedTools", "RULES", "allow rules for this call, separated by commas: Read,Bash(git diff:*)" },
     { "disallowedTools", "RULES", "deny rules, which the run keeps" },
     { "add-dir", "DIR...", "a further folder of the workspace" },
     { "settings", "JSON|FILE", "more rules and hooks, in the form of settings.json" },
     { "setting-sources", "LIST", "user,project,local: settings that are not named allow nothing; they may still deny" },
-    { "mcp-config", "JSON|FILE", "for clients that give it: servers in it are refused" },
-    { "strict-mcp-config", NULL, "for clients that give it: there are no MCP servers" },
+    { "mcp-config", "JSON|FILE", "accepted for clients that pass it; servers in it are refused" },
+    { "strict-mcp-config", NULL, "accepted for clients that pass it; there are no MCP servers" },
     { "max-thinking-tokens", "N", "a budget for the thinking of the model" },
-    { "thinking", "disabled", "for clients that give it: no thinking is asked for" },
+    { "thinking", "disabled", "accepted for clients that pass it; no thinking is requested" },
     { "permission-prompt-tool", "stdio", "without a verb: the client answers questions, which are denied otherwise" },
     { "allow-dangerously-skip-permissions", NULL, "with frames: bypassPermissions may be set later" },
     { "fork-session", NULL, "with --continue or --resume: go on in a new run, and leave the old one" },
@@ -741,7 +741,8 @@ const cli_verb verb_chat = {
              "is a run: it is stored, every verb works on it, and it can be killed at any\n"
              "time.\n"
              "\n"
-             "Ctrl-C interrupts the turn, and prints what was said so far; again, it stops.\n"
+             "Ctrl-C interrupts the turn, and prints the answer so far; a second one stops the\n"
+             "program.\n"
              "\n"
              "Exit codes: 0 answered; 1 the turn failed, or was denied; 3 the run waits, and\n"
              "the waits are listed; 130 interrupted. docs/CHAT.md describes the frames of\n"

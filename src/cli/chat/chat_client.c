@@ -174,7 +174,7 @@ static bool rule_give(chat *k, const char *list, const char *rule, size_t size, 
     return given;
 }
 
-/* "Read,Bash(git diff:*)": rules apart by commas or blanks, which count inside of parentheses. */
+/* "Read,Bash(git diff:*)": rules separated by commas or blanks; inside of parentheses both belong to the rule. */
 static pawl_code rules_give(chat *k, const char *option, const char *list, pawl_err *err)
 {
     const char *at = cli_given(k->c, option);

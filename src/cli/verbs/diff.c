@@ -225,12 +225,11 @@ const cli_verb verb_diff = {
     .name = "diff", .form = "[A B]", .what = "compare two runs", .options = options, .most = 2,
     .store = true, .run = diff_run,
     .example = "pawl fork survey-7k2m --at 5 --set 'dir=\"src\"'\npawl diff survey-7k2m @\npawl diff",
-    .about = "Prints the first difference, and the channels that differ: A behind -, B behind\n"
-             "+, texts line by line. Without arguments the newest two runs are compared, the\n"
-             "older one as A. Compares inputs,\n"
-             "commands, writes and outcomes, but not ids, times, or the order in which answers\n"
-             "arrived. A fork includes the entries that it was forked from. Exit 0: they are\n"
-             "equal; 1: they differ.\n"
+    .about = "Prints the first difference, and the channels that differ, texts line by line:\n"
+             "- is A, + is B. Without arguments the newest two runs are compared, the older\n"
+             "one as A. Inputs, commands, writes and outcomes are compared, but not ids,\n"
+             "times, or the order in which answers arrived. A fork includes the entries that\n"
+             "it was forked from. Exit 0: they are equal; 1: they differ.\n"
              "\n"
              "--json: {\"a\":SIDE,\"b\":SIDE,\"channels\":[{\"a\",\"b\",\"channel\"}],\"same\"}; SIDE:\n"
              "{\"fact\",\"newest\",\"of\",\"run\",\"seq\",\"status\"}. `seq` is the first entry that has\n"

@@ -278,7 +278,7 @@ static bool table_out(ls_page *p)
 
 /* ---- filters that the store does not have --------------------------------------------------------------- */
 
-/* Whether `text` holds `part`, in large letters or small ones. */
+/* Whether `text` contains `part`; case is ignored. */
 static bool holds(const char *text, size_t size, const char *part)
 {
     const size_t n = strlen(part);
@@ -593,7 +593,7 @@ static const cli_option options[] = {
     { "context", "NAME", "only runs of this context" },
     { "label", "LABEL", "only runs that were begun with this label" },
     { "node", "NODE", "only runs in which this node asks or waits" },
-    { "text", "TEXT", "only runs with this text in their id, machine, context or open questions, in large letters or small ones" },
+    { "text", "TEXT", "only runs with this text in their id, machine, context or open questions; case is ignored" },
     { "waiting", NULL, "only runs with an open question" },
     { "parked", NULL, "only parked runs: no worker can drive them; with the reason" },
     { "since", "DURATION", "only runs that changed within this time: 90s, 10m, 2h, 7d" },

@@ -337,7 +337,7 @@ static int notify_run(cli_call *c)
 static const cli_option options[] = {
     { "command", "CMD", "call this command, with `sh -c`, instead of the hooks of your settings" },
     { "url", "URL", "send it there by POST, instead of the hooks of your settings" },
-    { "once", NULL, "tell what is open now, and end: for cron; 1: a call failed" },
+    { "once", NULL, "send what is open now, and exit: for cron; exit 1: a call failed" },
     { NULL, NULL, NULL },
 };
 
@@ -351,8 +351,8 @@ const cli_verb verb_notify = {
              "{\"asked_ms\",\"id\",\"kind\",\"prompt\",\"run\",\"store\"}. `id` is that of the question,\n"
              "and the Idempotency-Key of the request.\n"
              "\n"
-             "What was told is kept in a file beside the store (pawl.db.notified). A call that\n"
-             "fails is said on stderr, and tried again with the same id, after at most a\n"
+             "Sent questions are recorded beside the store (pawl.db.notified). A call that\n"
+             "fails is reported on stderr, and tried again with the same id, after at most a\n"
              "minute; a crash can repeat a call, and loses none. Runs are never held up.",
     .example = "pawl notify --command 'mail -s \"Pawl asks\" me@example.org'\npawl notify --once --url https://chat.example.org/hook",
 };

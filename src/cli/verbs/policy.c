@@ -492,9 +492,9 @@ const cli_verb verb_policy = {
              "Rules come from the agent file (`permissions:`), from settings.json in\n"
              "~/.config/pawl, and from .pawl/settings.json of the project. Deny beats\n"
              "everything, then ask, then allow. A project's allow rules and hooks apply only\n"
-             "if its folder is trusted: `trust [FOLDER]`, and `untrust [FOLDER]`. The trust is\n"
-             "of what its settings and the scripts of its hooks are then: `trusted [FOLDER]`\n"
-             "shows what has changed since (exit 1). The settings of Claude Code (.claude)\n"
-             "count for agents: docs/POLICY.md.",
+             "if its folder is trusted: `trust [FOLDER]`, and `untrust [FOLDER]`. You trust\n"
+             "its settings and the scripts of its hooks as they are then: `trusted [FOLDER]`\n"
+             "shows what has changed since (exit 1). For agents the settings of Claude Code\n"
+             "(.claude) apply, too: docs/POLICY.md.",
     .example = "pawl policy why 'git diff && git push'\npawl policy why 'Edit(/etc/hosts)' --mode acceptEdits\npawl policy shadowed",
 };

@@ -94,11 +94,11 @@ static void say_verdict(cli_call *c, const prove_result *r)
     if (b.failed)
         cli_note(c, "%s: no memory", c->args[0]);
     else if (r->verdict == PROVE_PROVED)
-        cli_note(c, "%s: proved: none of %zu destructive %s acts without a person's yes, in %s (%llu states, %llu transitions)", c->args[0], n,
+        cli_note(c, "%s: proved: none of %zu destructive %s runs without approval, in %s (%llu states, %llu transitions)", c->args[0], n,
                  n == 1 ? "node" : "nodes",
                  b.data, (unsigned long long)r->states, (unsigned long long)r->transitions);
     else if (r->verdict == PROVE_BROKEN)
-        cli_note(c, "%s: not proved: the path above ends in a command that nobody approved", c->args[0]);
+        cli_note(c, "%s: not proved: the path above ends in a command that runs without approval", c->args[0]);
     else
         cli_note(c, "%s: not decided: %s; nothing was found in %llu states", c->args[0], r->why, (unsigned long long)r->states);
     buf_free(&b);

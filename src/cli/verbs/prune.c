@@ -245,11 +245,11 @@ static int prune_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "at", "SEQ", "of RUN: the entry at which its journal begins from now on; the newest" },
+    { "at", "SEQ", "with RUN: the entry at which its journal begins from now on; the newest" },
     { "older-than", "DURATION", "also finished runs that did not change within this time: 12h, 30d" },
     { "dry-run", NULL, "with --older-than: only list the runs that would be removed" },
-    { "anchor", "FILE", "say in FILE, or to a command ('|CMD'), what is removed; else PAWL_ANCHOR" },
-    { "yes", NULL, "of RUN: erase without a question; needed without a terminal" },
+    { "anchor", "FILE", "record in FILE, or by a command ('|CMD'), what is removed; else PAWL_ANCHOR" },
+    { "yes", NULL, "with RUN: do not ask first; required without a terminal" },
     { "no-vacuum", NULL, "do not shrink the file; the space is reused" },
     { "json", NULL, "one JSON object" },
     { NULL, NULL, NULL },
@@ -262,8 +262,8 @@ const cli_verb verb_prune = {
              "--older-than all finished runs of that age, whatever their retention says,\n"
              "except children of other runs. With RUN: removes the journal before an entry.\n"
              "The run continues normally; log, fork and replay reach back to that entry only.\n"
-             "On a terminal it asks first; without one it needs --yes.\n"
-             "A run that a process holds is kept.\n"
+             "On a terminal it asks first; without one it needs --yes. A run that a process\n"
+             "holds is kept.\n"
              "\n"
              "--json: {\"bytes_after\",\"bytes_before\",\"kept\",\"removed\"}: sizes of the file, the\n"
              "number of runs that were kept because a process holds them, and the number of\n"

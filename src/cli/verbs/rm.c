@@ -85,7 +85,7 @@ static int rm_run(cli_call *c)
 
 static const cli_option options[] = {
     { "force", NULL, "also a run that is not over; its effects are not undone" },
-    { "anchor", "FILE", "say in FILE, or to a command ('|CMD'), that they are removed; else PAWL_ANCHOR" },
+    { "anchor", "FILE", "record in FILE, or by a command ('|CMD'), that they are removed; else PAWL_ANCHOR" },
     { NULL, NULL, NULL },
 };
 
