@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -204,6 +205,74 @@ PAWL_TEST(test_S2_E5_a_worker_that_wakes_after_its_lease_begins_nothing)
         pawl_engine_store(e)->verbs = whole;
         pawl_engine_free(e);
     }
+}
+
+/* ---- many snapshots ---------------------------------------------------------------------------------------------- */
+
+enum { TOGETHER = 24, ROUNDS = 40, NOTE = 4096, AT_ONCE = 8 };
+
+static pawl_code round_node(pawl_step *s, void *arg)
+{
+    static char note[NOTE + 1];
+
+    (void)arg;
+    memset(note, 'n', NOTE);
+    pawl_set_string(s, "note", note);
+    pawl_set_int(s, "count", 1);
+    return pawl_goto(s, pawl_get_int(s, "count") + 1 < ROUNDS ? "round" : PAWL_END);
+}
+
+static pawl_machine *rounds_machine(void)
+{
+    pawl_graph *g = pawl_graph_new("rounds", 1);
+
+    pawl_graph_channel(g, "count", PAWL_RULE_SUM);
+    pawl_graph_channel(g, "note", PAWL_RULE_LAST);
+    pawl_graph_node(g, "round", round_node, NULL);
+    pawl_graph_edge(g, PAWL_START, "round");
+    pawl_graph_goto(g, "round", "round", PAWL_END, NULL);
+    return pawl_graph_compile(g, NULL);
+}
+
+static int snapshots[TOGETHER], most_at_once;
+
+static pawl_code append_counts_snapshots(pawl_store *s, pawl_append *all, size_t n, pawl_err *err)
+{
+    int here = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (all[i].snapshot.size > 0) {
+            snapshots[strtol(all[i].run + 1, NULL, 10)]++;
+            here++;
+        }
+    most_at_once = here > most_at_once ? here : most_at_once;
+    return whole->append(s, all, n, err);
+}
+
+/* Runs that began together need their snapshots at the same step: no commit makes all of them, and no run goes without. */
+PAWL_TEST(test_E3_K7_a_commit_of_many_runs_makes_a_few_snapshots)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_engine *e = pawl_engine_new(rounds_machine(), pawl_store_memory(NULL), &err);
+    char id[16];
+
+    if (e == NULL)
+        CHECK_FAIL("engine: %s", err.text);
+    for (int i = 0; i < TOGETHER; i++) {
+        snprintf(id, sizeof id, "r%d", i);
+        CHECK_INT(pawl_begin(e, id, NULL, &err), PAWL_OK);
+    }
+    patch(e);
+    patched.append = append_counts_snapshots;
+    CHECK_INT(pawl_work(e, 0, &err), PAWL_OK);
+    pawl_engine_store(e)->verbs = whole;
+    CHECK_INT(most_at_once, AT_ONCE);
+    for (int i = 0; i < TOGETHER; i++) {
+        snprintf(id, sizeof id, "r%d", i);
+        CHECK_INT(head_of(e, id).status, PAWL_STATUS_COMPLETED);
+        CHECK(snapshots[i] > 0);
+    }
+    pawl_engine_free(e);
 }
 
 /* ---- who holds a run -------------------------------------------------------------------------------------------- */

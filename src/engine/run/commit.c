@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+enum { SNAPSHOTS_MAX = 8, PUT_OFF_MAX = 32 };   /* of one commit; of one run: 256 runs of a batch, 8 in each commit */
+
 /* The entry after the snapshot, which names it (K11). Its time is that of the entry before, so that a journal does not say when snapshots were made.
  * Without it there is no snapshot. */
 static void snapshot_name(pawl_engine *e, cached_run *r)
@@ -38,13 +40,28 @@ static bool snapshot_wanted(const pawl_engine *e, const cached_run *r)
            !status_is_terminal(r->st->status) && !state_canceling(r->st) && r->st->unwind == 0 && run_fits(r);
 }
 
-/* Makes a snapshot of the state after the lines of this commit. A snapshot is a cache: without memory a later commit makes one. */
-static void snapshot_take(pawl_engine *e, cached_run *r)
+/* Runs of one machine that began together are due in the same commit, and each of them waits for the snapshots of all. So a commit makes a few, and
+ * the next ones make the others. */
+static bool snapshot_put_off(cached_run *r, size_t *made)
+{
+    if (*made >= SNAPSHOTS_MAX && r->snapshot_put_off < PUT_OFF_MAX) {
+        r->snapshot_put_off++;
+        return true;
+    }
+    r->snapshot_put_off = 0;
+    ++*made;
+    return false;
+}
+
+/* Makes a snapshot of the state after the lines of this commit. A snapshot is a cache: without memory a later commit makes one. `made`: number of
+ * snapshots of this commit. */
+static void snapshot_take(pawl_engine *e, cached_run *r, size_t *made)
 {
     pawl_bytes bytes;
 
     buf_reset(&r->snapshot);
-    if (!snapshot_wanted(e, r) || pawl_state_snapshot(r->st, e->look, &bytes, NULL) != PAWL_OK || blobs_hold(e, r, e->look) != PAWL_OK)
+    if (!snapshot_wanted(e, r) || snapshot_put_off(r, made) || pawl_state_snapshot(r->st, e->look, &bytes, NULL) != PAWL_OK ||
+        blobs_hold(e, r, e->look) != PAWL_OK)
         return;
     buf_put(&r->snapshot, bytes.data, bytes.size);
     if (!r->snapshot.failed)
@@ -171,6 +188,7 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool releas
     pawl_append few[4], *all = few;
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc = PAWL_OK, first = PAWL_OK;
+    size_t snapshots = 0;
     arena mem;
 
     creates = creates || (n == 1 && runs[0]->fence == 0 && runs[0]->rest_fence != 0);
@@ -180,7 +198,7 @@ static pawl_code commit(pawl_engine *e, cached_run **runs, size_t n, bool releas
     if (e->waiting > 0 && !e->draining)
         budgets_grant(e, engine_now(e));
     for (size_t i = 0; i < n && rc == PAWL_OK; i++) {
-        snapshot_take(e, runs[i]);
+        snapshot_take(e, runs[i], &snapshots);
         if (runs[i]->st == NULL)
             rc = PAWL_NOMEM;
         else if ((rc = append_fill(e, runs[i], release_sleeping, &all[i], &mem)) == PAWL_OK && runs[i]->sql != NULL)
