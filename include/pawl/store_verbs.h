@@ -9,7 +9,7 @@
 #ifndef PAWL_STORE_VERBS_H
 #define PAWL_STORE_VERBS_H
 
-#include "pawl/base.h"
+#include "pawl/store_loss.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,7 +50,6 @@ typedef struct pawl_waiting {   /* a wait that is opened or closed; a closed one
     bool over;
     bool answered;              /* out, of waits: an answer was delivered, and nobody has taken it yet */
 } pawl_waiting;
-
 typedef struct pawl_blob { const char *digest; pawl_bytes bytes; } pawl_blob;   /* 64 hex digits: SHA-256 of the bytes */
 
 /* SQL of the caller in the transaction of an append: its writes and the lines that record them are durable together, or neither is.
@@ -112,7 +111,7 @@ typedef struct pawl_mark {      /* the count of a command's attempts */
     uint32_t attempts;          /* out, of `marks`: how many were counted */
     bool unbegun;               /* the attempt that was counted last never began: subtract it; at 0 the count is deleted */
 } pawl_mark;
-typedef struct pawl_hold { const char *run; uint64_t fence; pawl_code rc; } pawl_hold;     /* a lease; rc: out */
+typedef struct pawl_hold { const char *run; uint64_t fence; pawl_code rc; bool died; } pawl_hold;   /* a lease; rc: out; died: see pawl/store_loss.h */
 typedef struct pawl_claim { const char *run; pawl_head head; pawl_code rc; } pawl_claim;   /* head, rc: out */
 
 /* ---- deliveries ------------------------------------------------------------------ */
@@ -242,6 +241,7 @@ typedef struct pawl_store_verbs {
     const char *(*file)(pawl_store *s);
     /* Tells the store and namespace from all others (P12): 16 hex digits, "/SPACE" unless that is "". Lent with the handle. NULL: see err. May be NULL. */
     const char *(*id)(pawl_store *s, pawl_err *err);
+    pawl_code (*losses)(pawl_store *s, const char *run, pawl_loss_fn *fn, void *ctx, pawl_err *err);      /* oldest first. May be NULL: none is stored */
 } pawl_store_verbs;
 struct pawl_store { const pawl_store_verbs *verbs; };   /* first member of every store */
 #ifdef __cplusplus

@@ -34,7 +34,9 @@ pawl_code hold_run(pawl_store *s, const char *run, pawl_head *head, pawl_err *er
     pawl_code rc = claim(s, run, head, &why);
 
     if (rc == PAWL_HELD && owner_dead(head->owner)) {
-        hold_drop(s, run, head->fence);
+        pawl_hold h = { .run = run, .fence = head->fence, .died = true };
+
+        (void)s->verbs->release(s, &h, 1, NULL);
         why = (pawl_err){ PAWL_OK, "" };
         rc = claim(s, run, head, &why);
     }

@@ -572,7 +572,9 @@ static pawl_code run_claim(importing *i, pawl_head *head, pawl_err *err)
     owner_name(owner, sizeof owner, drawn[0]);
     rc = i->s->verbs->claim(i->s, owner, LEASE_MS, &one, 1, &why);
     if (rc == PAWL_OK && one.rc == PAWL_HELD && owner_dead(one.head.owner)) {
-        run_release(i, one.head.fence);
+        pawl_hold dead = { .run = i->id, .fence = one.head.fence, .died = true };
+
+        (void)i->s->verbs->release(i->s, &dead, 1, NULL);
         why = (pawl_err){ PAWL_OK, "" };
         rc = i->s->verbs->claim(i->s, owner, LEASE_MS, &one, 1, &why);
     }

@@ -177,6 +177,30 @@ static pawl_code open_compare(const char *run, const rows *r, const wait_list *o
     return PAWL_OK;
 }
 
+typedef struct losses { uint64_t newest, last; const char *bad; } losses;
+
+/* Losses are shown and nothing more: that they can be true is all that can be checked. */
+static bool loss_compare(void *ctx, const pawl_loss *l)
+{
+    losses *g = ctx;
+
+    if (l->fence <= g->last || l->fence > g->newest || l->owner == NULL)
+        g->bad = "no lease of the run";
+    else if (l->taker != NULL && (l->taker_fence <= l->fence || l->taker_fence > g->newest || l->taken_ms < l->at_ms))
+        g->bad = "taken over before it was lost";
+    g->last = l->fence;
+    return g->bad == NULL;
+}
+
+static pawl_code losses_compare(pawl_store *s, const char *run, uint64_t newest, pawl_err *err)
+{
+    losses g = { .newest = newest };
+    pawl_code rc = s->verbs->losses == NULL ? PAWL_OK : s->verbs->losses(s, run, loss_compare, &g, err);
+
+    return rc != PAWL_OK || g.bad == NULL ? rc : fail(err, PAWL_CORRUPT, "%s: the store has a lost lease, fence %llu, that is %s", run,
+                                                      (unsigned long long)g.last, g.bad);
+}
+
 static pawl_code index_compare(pawl_store *s, const char *run, const pawl_state *st, arena *mem, pawl_err *err)
 {
     pawl_step *step = pawl_step_new(NULL);
@@ -201,6 +225,8 @@ static pawl_code index_compare(pawl_store *s, const char *run, const pawl_state 
         rc = s->verbs->head(s, run, &head, err);
     if (rc == PAWL_OK)
         rc = head_compare(&head, st, &info, open.n, mail.n, err);
+    if (rc == PAWL_OK)
+        rc = losses_compare(s, run, head.fence, err);
     pawl_step_free(step);
     return rc;
 }

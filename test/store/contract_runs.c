@@ -280,6 +280,97 @@ PAWL_TEST(test_S3_many_are_claimed_renewed_and_let_go_of_each_answered_by_itself
     pawl_store_free(s);
 }
 
+/* ---- losses ------------------------------------------------------------------------------------------------------ */
+
+typedef struct losses_seen { char text[2048]; size_t n; uint64_t fences[2 * PAWL_LOSSES_MAX]; } losses_seen;
+
+static bool see_loss(void *ctx, const pawl_loss *l)
+{
+    losses_seen *seen = ctx;
+    const size_t at = strlen(seen->text);
+
+    snprintf(seen->text + at, sizeof seen->text - at, "%s %s -> %s; ", l->owner, l->died ? "died" : "expired", l->taker != NULL ? l->taker : "nobody");
+    CHECK(l->at_ms > 0 && (l->taker == NULL ? l->taken_ms == 0 && l->taker_fence == 0 : l->taken_ms >= l->at_ms && l->taker_fence > l->fence));
+    if (seen->n < 2 * PAWL_LOSSES_MAX)
+        seen->fences[seen->n] = l->fence;
+    seen->n++;
+    return true;
+}
+
+static losses_seen losses(pawl_store *s, const char *run)
+{
+    losses_seen seen = { .n = 0 };
+
+    CHECK_INT(s->verbs->losses(s, run, see_loss, &seen, NULL), PAWL_OK);
+    return seen;
+}
+
+static void died(pawl_store *s, const char *run, uint64_t fence)
+{
+    pawl_hold h = { .run = run, .fence = fence, .died = true };
+
+    CHECK_INT(s->verbs->release(s, &h, 1, NULL), PAWL_OK);
+    CHECK_INT(h.rc, PAWL_OK);
+}
+
+PAWL_TEST(test_S2_a_lease_that_was_lost_is_told_with_who_took_the_run)
+{
+    pawl_store *s = fresh();
+    pawl_head h;
+    uint64_t f;
+
+    if (s->verbs->losses == NULL) {
+        pawl_store_free(s);
+        return;
+    }
+    f = begun(s, "r", "");
+    CHECK_STR(losses(s, "r").text, "");
+    CHECK_INT(release_one(s, "r", f, NULL), PAWL_OK);
+    f = claimed(s, "r", "me");
+    f = claimed(s, "r", "me");
+    CHECK_STR(losses(s, "r").text, "");         /* released, or claimed again by its holder: none is lost */
+    died(s, "r", f);
+    died(s, "r", f);
+    CHECK_STR(losses(s, "r").text, "me died -> nobody; ");
+    CHECK_INT(losses(s, "r").fences[0], f);
+    CHECK_INT(claim_one(s, "r", "you", 1, &h, NULL), PAWL_OK);
+    CHECK_STR(losses(s, "r").text, "me died -> you; ");
+    pass(s, 2);
+    s = again(s);
+    CHECK_INT(claim_one(s, "r", "ada", LONG_MS, &h, NULL), PAWL_OK);
+    CHECK_STR(losses(s, "r").text, "me died -> you; you expired -> ada; ");
+    CHECK_INT(put(s, "r", h.fence, 0, entry(1, "[]"), NULL), PAWL_OK);
+    CHECK_INT(release_one(s, "r", h.fence, NULL), PAWL_OK);
+    f = claimed(s, "r", "me");
+    CHECK_STR(losses(s, "r").text, "me died -> you; you expired -> ada; ");
+    CHECK_INT(s->verbs->remove(s, "r", f, NULL), PAWL_OK);
+    begun(s, "r", "");
+    CHECK_STR(losses(s, "r").text, "");
+    CHECK_INT(s->verbs->losses(s, "none", see_loss, &(losses_seen){ .n = 0 }, NULL), PAWL_GONE);
+    pawl_store_free(s);
+}
+
+PAWL_TEST(test_S2_of_losses_the_newest_are_kept)
+{
+    pawl_store *s = fresh();
+    uint64_t f = begun(s, "r", ""), first = 0;
+    losses_seen seen;
+
+    for (int i = 0; i < PAWL_LOSSES_MAX + 5 && s->verbs->losses != NULL; i++) {
+        died(s, "r", f);
+        first = i == 5 ? f : first;
+        f = claimed(s, "r", i % 2 == 0 ? "you" : "me");
+    }
+    if (s->verbs->losses != NULL) {
+        seen = losses(s, "r");
+        CHECK_INT(seen.n, PAWL_LOSSES_MAX);
+        CHECK_INT(seen.fences[0], first);
+        for (size_t i = 1; i < seen.n; i++)
+            CHECK(seen.fences[i] > seen.fences[i - 1]);
+    }
+    pawl_store_free(s);
+}
+
 /* ---- going ------------------------------------------------------------------------------------------------------- */
 
 PAWL_TEST(test_G10_what_is_removed_is_gone_and_its_id_is_free)

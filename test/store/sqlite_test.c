@@ -46,7 +46,7 @@ PAWL_TEST(test_S2_the_layout_is_what_was_measured)
     CHECK_STR(raw("a.pawl", "PRAGMA journal_mode"), "wal");
     CHECK_STR(raw("a.pawl", "PRAGMA page_size"), "4096");
     CHECK_STR(raw("a.pawl", "PRAGMA application_id"), "1348564844");
-    CHECK_STR(raw("a.pawl", "PRAGMA user_version"), "5");
+    CHECK_STR(raw("a.pawl", "PRAGMA user_version"), "6");
     CHECK_STR(raw("a.pawl", "SELECT count(*) FROM sqlite_schema WHERE type='index' AND tbl_name='entries'"), "0");
     CHECK_STR(raw("a.pawl", "SELECT group_concat(prev) FROM entries"), "0,1,2");
     pawl_store_free(s);
@@ -183,8 +183,8 @@ PAWL_TEST(test_S4_a_file_of_a_newer_version_is_refused_by_both_numbers)
     said = refused("a.pawl", PAWL_INVALID);
     says(said, "a.pawl was written by a newer Pawl");
     says(said, "version 7");
-    says(said, "up to 5");
-    raw("a.pawl", "PRAGMA user_version=5");
+    says(said, "up to 6");
+    raw("a.pawl", "PRAGMA user_version=6");
     pawl_store_free(file_opened("a.pawl"));
 }
 

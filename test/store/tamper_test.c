@@ -632,6 +632,9 @@ static const forgery forgeries[] = {
     { "a journal is another run's", "UPDATE entries SET run=-1 " OF("c") ";UPDATE entries SET run=" NO("c") " " OF("c1") ";UPDATE entries SET run=" NO("c1")
       " WHERE run=-1", false },
     { "an entry is another run's", "UPDATE entries SET body=(SELECT e.body FROM entries e WHERE e.run=" NO("c1") " AND e.seq=1) " OF("c") " AND seq=1", false },
+    { "a lease was lost that nobody ever had", "INSERT INTO losses(run,fence,at_ms,died,owner) VALUES(" NO("a") ",99999,1,1,'eve')", false },
+    { "a run was taken before it was lost",
+      "INSERT INTO losses(run,fence,at_ms,died,owner,taker_fence,taken_ms,taker) VALUES(" NO("a") ",1,5,1,'eve',1,4,'me')", false },
     { "a child has another parent", "UPDATE runs SET parent=(SELECT r.parent FROM runs r WHERE r.no=" KID("b1") ") WHERE no=" KID("b"), false },
 };
 

@@ -400,3 +400,13 @@ const pawl_value *again_json(arena *mem, const pawl_agent_view *v)
     return value_pack(mem, NULL, "{s:i,s:i,s:s,s:i}", "at_ms", v->again_ms, "attempt", (int64_t)v->attempt, "error",
                       v->again_why != NULL ? v->again_why : "", "max_attempts", (int64_t)v->max_attempts);
 }
+
+void words_owner(buf *out, const char *owner)
+{
+    const size_t host = strcspn(owner, ":"), pid = owner[host] == ':' ? strspn(owner + host + 1, "0123456789") : 0;
+
+    if (pid > 0 && owner[host + 1 + pid] == ':')
+        buf_fmt(out, "process %.*s on %.*s", (int)pid, owner + host + 1, (int)host, owner);
+    else
+        buf_text(out, owner);
+}

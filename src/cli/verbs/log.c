@@ -15,6 +15,8 @@ enum { PEOPLE_KINDS = PAWL_STREAM_UPDATES | PAWL_STREAM_MESSAGES | PAWL_STREAM_T
 
 typedef struct log {
     const cli_call *c;
+    pawl_store *s;
+    const char *run;
     buf out, what;
     const char *path;           /* of the current event */
     arena mem;                  /* of one event */
@@ -24,6 +26,13 @@ typedef struct log {
     char status[24], said[24];  /* of the current entry, printed after it; the one that was printed last */
     char day[11];
     char undo[80];              /* "undo of NODE": the inverse that is performed; they follow each other */
+    pawl_loss *losses;          /* leases that were lost and are not printed yet; their texts are in `loss_mem` */
+    size_t nlosses, losses_cap;
+    uint64_t lost;              /* the fence of the loss that was printed last */
+    bool begun;                 /* an event was seen; losses before the first one belong to what --from leaves out */
+    bool over;                  /* the run, when the losses were read */
+    arena loss_mem;
+    uint64_t looked;            /* the store's version when they were read */
 } log;
 
 static volatile sig_atomic_t stopped;
@@ -56,7 +65,7 @@ static void say(log *l, uint64_t seq, int64_t time_ms, const char *kind, const c
     char number[24] = "", time[32] = "";
     buf rest;
 
-    if (seq != l->seq)
+    if (seq != l->seq && seq != 0)
         snprintf(number, sizeof number, "%llu", (unsigned long long)seq);
     if ((seq != l->seq || l->times) && time_ms > 0)
         time_text(l, time_ms, time);
@@ -359,14 +368,126 @@ static void json_event(log *l, const pawl_stream_event *ev)
 
 /* ---- whoever drives it, or did ---------------------------------------------------------------------------------- */
 
+static void loss_json(log *l, const pawl_loss *x)
+{
+    buf_fmt(&l->out, "{\"json\":{\"at_ms\":%lld,\"fence\":%llu,\"owner\":", (long long)x->at_ms, (unsigned long long)x->fence);
+    canon_string(&l->out, x->owner, strlen(x->owner));
+    if (x->taker != NULL) {
+        buf_fmt(&l->out, ",\"taken_ms\":%lld,\"taker\":", (long long)x->taken_ms);
+        canon_string(&l->out, x->taker, strlen(x->taker));
+        buf_fmt(&l->out, ",\"taker_fence\":%llu", (unsigned long long)x->taker_fence);
+    }
+    buf_fmt(&l->out, "},\"kind\":\"lease\",\"name\":\"%s\",\"time\":%lld}\n", x->died ? "crashed" : "expired", (long long)x->at_ms);
+}
+
+/* A line with a time of its own, which belongs to no entry. */
+static void say_lease(log *l, int64_t time_ms, const char *kind)
+{
+    const uint64_t seq = l->seq;
+
+    l->seq = UINT64_MAX;
+    say(l, 0, time_ms, kind, "");
+    l->seq = seq;
+}
+
+/* Two lines: who lost the lease, and who took the run. */
+static void loss_text(log *l, const pawl_loss *x)
+{
+    buf_reset(&l->what);
+    words_owner(&l->what, x->owner);
+    buf_text(&l->what, x->died ? " ended without releasing it" : ": its lease expired");
+    if (x->taker == NULL && !l->over)
+        buf_fmt(&l->what, "; go on: pawl resume %s", l->run);
+    say_lease(l, x->at_ms, x->died ? "crashed" : "expired");
+    if (x->taker == NULL)
+        return;
+    buf_reset(&l->what);
+    buf_text(&l->what, "by ");
+    words_owner(&l->what, x->taker);
+    buf_fmt(&l->what, " (fence %llu, after %llu)", (unsigned long long)x->taker_fence, (unsigned long long)x->fence);
+    say_lease(l, x->taken_ms, "taken");
+}
+
+static bool loss_keep(void *ctx, const pawl_loss *x)
+{
+    log *l = ctx;
+    pawl_loss *to;
+
+    if (x->fence <= l->lost)
+        return true;
+    if (!arena_room(&l->loss_mem, (void **)&l->losses, &l->losses_cap, l->nlosses, sizeof *l->losses))
+        return false;
+    to = &l->losses[l->nlosses++];
+    *to = *x;
+    to->owner = arena_text(&l->loss_mem, x->owner);
+    to->taker = arena_text(&l->loss_mem, x->taker);
+    return !l->loss_mem.failed;
+}
+
+/* The losses that were not printed yet, anew: one that had no taker may have one now. */
+static pawl_code losses_read(log *l, pawl_err *err)
+{
+    const pawl_store_verbs *v = l->s->verbs;
+    pawl_head head = { .run = NULL };
+    pawl_code rc;
+
+    if (v->losses == NULL || (l->looked != 0 && l->looked == v->version(l->s)))
+        return PAWL_OK;
+    l->looked = v->version(l->s);
+    arena_reset(&l->loss_mem);
+    l->losses = NULL;
+    l->nlosses = l->losses_cap = 0;
+    if (v->head(l->s, l->run, &head, NULL) != PAWL_OK)
+        return PAWL_OK;
+    l->over = head.over;
+    rc = v->losses(l->s, l->run, loss_keep, l, err);
+    return rc == PAWL_OK && l->loss_mem.failed ? fail(err, PAWL_NOMEM, "%s: no memory for its lost leases", l->run) : rc == PAWL_GONE ? PAWL_OK : rc;
+}
+
+/* Prints those that were lost up to `until_ms`. */
+static void say_losses(log *l, int64_t until_ms)
+{
+    size_t n = 0;
+
+    if (!l->c->json && l->nlosses > 0 && l->losses[0].at_ms <= until_ms)
+        say_status(l);
+    for (; n < l->nlosses && l->losses[n].at_ms <= until_ms; n++) {
+        if (l->c->json)
+            loss_json(l, &l->losses[n]);
+        else
+            loss_text(l, &l->losses[n]);
+        l->lost = l->losses[n].fence;
+    }
+    l->losses += n;
+    l->nlosses -= n;
+    l->losses_cap -= n;
+}
+
+/* Before an event: what was lost until then. */
+static void losses_before(log *l, const pawl_stream_event *ev)
+{
+    if (ev->time_ms == 0)
+        return;
+    for (size_t i = 0; !l->begun && i < l->nlosses && l->losses[i].at_ms < ev->time_ms; i++)
+        l->lost = l->losses[i].fence;
+    while (l->nlosses > 0 && l->losses->fence <= l->lost) {
+        l->losses++;
+        l->nlosses--;
+        l->losses_cap--;
+    }
+    l->begun = true;
+    say_losses(l, ev->time_ms);
+}
+
 /* What no event of the journal says, as the last line: who holds the lease of the run, or that its holder ended without releasing it. */
-static void say_holder(log *l, pawl_store *s, const char *run)
+static void say_holder(log *l)
 {
     pawl_head head = { .run = NULL };
     const char *name;
     char until[32];
+    pawl_store *s = l->s;
 
-    if (s->verbs->head(s, run, &head, NULL) != PAWL_OK || head.over || head.owner == NULL || head.lease_ms == 0)
+    if (s->verbs->head(s, l->run, &head, NULL) != PAWL_OK || head.over || head.owner == NULL || head.lease_ms == 0)
         return;
     name = owner_dead(head.owner) || head.lease_ms <= s->verbs->now(s) ? "crashed" : "held";
     if (l->c->json) {
@@ -377,12 +498,13 @@ static void say_holder(log *l, pawl_store *s, const char *run)
     }
     cli_time(until, head.lease_ms);
     buf_reset(&l->what);
+    buf_text(&l->what, strcmp(name, "held") == 0 ? "by " : "");
+    words_owner(&l->what, head.owner);
     if (strcmp(name, "held") == 0)
-        buf_fmt(&l->what, "by %s, until %s", head.owner, until);
+        buf_fmt(&l->what, ", until %s", until);
     else
-        buf_fmt(&l->what, "%s ended without releasing it; go on: pawl resume %s", head.owner, run);
-    l->seq = 0;
-    say(l, 0, 0, name, "");
+        buf_fmt(&l->what, " ended without releasing it; go on: pawl resume %s", l->run);
+    say_lease(l, 0, name);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -406,18 +528,24 @@ static void look_again(void)
 static pawl_code read_on(log *l, pawl_stream *r, bool follow, pawl_err *err)
 {
     pawl_stream_event ev;
-    pawl_code rc;
+    pawl_code rc = losses_read(l, err);
 
+    if (rc != PAWL_OK)
+        return rc;
     while (!stopped) {
         rc = pawl_stream_next(r, &ev, err);
+        if (rc == PAWL_OK)
+            losses_before(l, &ev);
         if (rc == PAWL_OK && l->c->json)
             json_event(l, &ev);
         else if (rc == PAWL_OK)
             say_event(l, &ev);
         if (rc == PAWL_OK && l->out.size < FLUSH_BYTES && !l->out.failed)
             continue;
-        if (rc == PAWL_PENDING || rc == PAWL_HALTED)
+        if (rc == PAWL_PENDING || rc == PAWL_HALTED) {
             say_status(l);
+            say_losses(l, INT64_MAX);
+        }
         if (l->out.failed)
             return fail(err, PAWL_NOMEM, "log: no memory for what happened");
         if (!out_flush(l))
@@ -427,6 +555,8 @@ static pawl_code read_on(log *l, pawl_stream *r, bool follow, pawl_err *err)
         if (rc != PAWL_PENDING || !follow)
             return rc;
         look_again();
+        if ((rc = losses_read(l, err)) != PAWL_OK)
+            return rc;
     }
     return PAWL_CANCELED;
 }
@@ -459,7 +589,7 @@ static int log_run(cli_call *c, pawl_store *s, const char *run, const char *from
     const bool follow = cli_given(c, "follow") != NULL;
     pawl_err err = { PAWL_OK, "" };
     pawl_stream *r = pawl_stream_open(NULL, s, run, &options, &err);
-    log l = { .c = c, .columns = c->out_tty ? (size_t)cli_columns(1) : PIPE_COLUMNS, .times = cli_given(c, "times") != NULL };
+    log l = { .c = c, .s = s, .run = run, .columns = c->out_tty ? (size_t)cli_columns(1) : PIPE_COLUMNS, .times = cli_given(c, "times") != NULL };
     pawl_code rc = err.code;
     int code;
 
@@ -472,11 +602,12 @@ static int log_run(cli_call *c, pawl_store *s, const char *run, const char *from
     buf_init(&l.out, NULL);
     buf_init(&l.what, NULL);
     arena_init(&l.mem, NULL, 4096);
+    arena_init(&l.loss_mem, NULL, 1024);
     if (follow)
         stop_on_signals();
     rc = read_on(&l, r, follow, &err);
     if (rc >= 0 && !follow && !stopped) {
-        say_holder(&l, s, run);
+        say_holder(&l);
         rc = l.out.failed ? fail(&err, PAWL_NOMEM, "log: no memory for what happened") : out_flush(&l) ? rc : fail(&err, PAWL_IO, "stdout cannot be written");
     }
     pawl_stream_close(r);
@@ -489,6 +620,7 @@ static int log_run(cli_call *c, pawl_store *s, const char *run, const char *from
     buf_free(&l.out);
     buf_free(&l.what);
     arena_free(&l.mem);
+    arena_free(&l.loss_mem);
     return code;
 }
 
@@ -531,7 +663,8 @@ const cli_verb verb_log = {
     .about = "Prints one line for each event: the number of its entry, the time, the event and\n"
              "the node. With --follow it continues as long as the run works, whichever process\n"
              "drives it, and exits with the run's exit code; Ctrl-C ends the log, not the run.\n"
-             "Without it the last line says who holds the run now, or that it crashed.",
+             "Without it the last line says who holds the run now, or that it crashed. A lease\n"
+             "that a process lost, by a crash or in time, is shown with who took the run.",
     .example = "pawl log @\npawl log @ --times\npawl log survey-7k2m --from 12 --follow\npawl log @ --json | jq .name",
     .options = options,
     .least = 1,

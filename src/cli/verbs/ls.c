@@ -165,7 +165,8 @@ static const char *note_of(ls_page *p, const pawl_head *h)
         buf_text(&b, "asks the model again ");
         words_again(&b, &again, p->now_ms, false);
     } else if (h->lease_ms > p->now_ms && h->owner != NULL) {
-        buf_fmt(&b, "held by %s", h->owner);
+        buf_text(&b, "held by ");
+        words_owner(&b, h->owner);
     } else if (!h->over && h->wake_ms > 0) {
         cli_ago(ago, h->wake_ms - p->now_ms);
         buf_fmt(&b, h->wake_ms > p->now_ms ? "timer in %s" : "timer is due", ago);

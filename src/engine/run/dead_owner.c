@@ -34,7 +34,7 @@ static bool see_held(void *ctx, const pawl_head *h)
         b->dead = owner_dead(h->owner);
     }
     if (b->dead || (b->e->anchor != NULL && h->over && h->lease_ms <= b->now_ms))     /* nobody claims a run that has ended, so nobody else anchors it */
-        b->holds[b->n++] = (pawl_hold){ .run = arena_strdup(&b->mem, h->run, strlen(h->run)), .fence = h->fence };
+        b->holds[b->n++] = (pawl_hold){ .run = arena_strdup(&b->mem, h->run, strlen(h->run)), .fence = h->fence, .died = b->dead };
     return b->n < PAGE && !b->mem.failed;
 }
 

@@ -397,7 +397,7 @@ static pawl_code claim_of_dead(pawl_engine *e, pawl_claim *all, size_t n, arena 
         if (at == NULL && ((at = arena_get(mem, n * sizeof *at)) == NULL || (again = arena_get(mem, n * sizeof *again)) == NULL ||
                            (holds = arena_get(mem, n * sizeof *holds)) == NULL))
             return fail(err, PAWL_NOMEM, "%s: no memory for a claim", all[i].run);
-        holds[dead] = (pawl_hold){ .run = all[i].run, .fence = all[i].head.fence };
+        holds[dead] = (pawl_hold){ .run = all[i].run, .fence = all[i].head.fence, .died = true };
         again[dead] = (pawl_claim){ .run = all[i].run };
         at[dead++] = i;
     }

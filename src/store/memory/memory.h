@@ -54,6 +54,8 @@ typedef struct stored_wait {
 typedef struct stored_blob { node at; pawl_bytes bytes; } stored_blob;  /* by digest */
 typedef struct stored_attempts { node at; uint32_t count; int64_t first_ms, again_ms; } stored_attempts;       /* by invocation id */
 
+typedef struct stored_loss { struct stored_loss *older; pawl_loss l; } stored_loss;     /* its texts are blocks of their own */
+
 enum { BY_DUE, BY_WAKE, ORDERS };       /* the heaps of a namespace: by store_due_ms, by the first timer */
 
 typedef struct stored_run {
@@ -69,6 +71,7 @@ typedef struct stored_run {
     uint64_t snapshot_seq;
     table open, over;           /* waits */
     table delivered, blobs, marks;
+    stored_loss *losses;        /* newest first */
     stored_delivery *mail_first, *mail_last;
     uint32_t mail_count;
     struct { size_t text, entries, waits, blobs, marks; } need; /* room for the appends that are being staged; else 0 */
@@ -123,6 +126,7 @@ pawl_code run_find_held(memory_space *m, const char *id, uint64_t fence, stored_
 stored_run *run_new(memory_space *m, const store_base *b, pawl_bytes text);    /* NULL: no memory */
 void run_add(memory_space *m, stored_run *r, int64_t now);
 void run_unlink(memory_space *m, stored_run *r);                /* and free it */
+void losses_free(memory_space *m, stored_loss *first);           /* and those before it; may be NULL */
 void run_free(memory_space *m, stored_run *r);                  /* may be NULL */
 size_t run_index(const memory_space *m, uint64_t no);           /* in `order`, of the first run with this number or a higher one */
 size_t run_end_of(const stored_run *r, uint64_t seq);           /* where entry `seq` ends in the text; base.seq: 0 */
@@ -135,6 +139,7 @@ void text_free(const pawl_alloc *alloc, const char *text);
 
 pawl_code run_claim(memory_space *m, const char *owner, int64_t now, int64_t ttl_ms, pawl_claim *c, pawl_err *err);
 void run_unlease(memory_space *m, stored_run *r);               /* order_update must follow */
+pawl_code memory_losses(pawl_store *s, const char *id, pawl_loss_fn *fn, void *ctx, pawl_err *err);
 pawl_code memory_claim(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err);
 pawl_code memory_renew(pawl_store *s, int64_t ttl_ms, pawl_hold *all, size_t n, pawl_err *err);
 pawl_code memory_release(pawl_store *s, pawl_hold *all, size_t n, pawl_err *err);

@@ -131,6 +131,7 @@ static const pawl_store_verbs verbs = {
     .waits = memory_waits, .due = memory_due, .next_due = memory_next_due,
     .prune = memory_prune, .remove = memory_remove, .check = memory_check,
     .backup = memory_backup, .vacuum = memory_vacuum, .look = memory_look,
+    .losses = memory_losses,
 };
 
 pawl_store *pawl_store_memory(pawl_err *err)

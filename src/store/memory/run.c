@@ -107,6 +107,16 @@ size_t run_end_of(const stored_run *r, uint64_t seq)
     return seq == r->base.seq ? 0 : r->entry_ends[seq - r->base.seq - 1];
 }
 
+void losses_free(memory_space *m, stored_loss *first)
+{
+    for (stored_loss *older; first != NULL; first = older) {
+        older = first->older;
+        text_free(&m->alloc, first->l.owner);
+        text_free(&m->alloc, first->l.taker);
+        mem_free(&m->alloc, first, sizeof *first);
+    }
+}
+
 void run_free(memory_space *m, stored_run *r)
 {
     if (r == NULL)
@@ -118,6 +128,7 @@ void run_free(memory_space *m, stored_run *r)
     table_free(&m->alloc, &r->delivered);
     table_free(&m->alloc, &r->blobs);
     table_free(&m->alloc, &r->marks);
+    losses_free(m, r->losses);
     text_free(&m->alloc, r->head.owner);
     text_free(&m->alloc, r->head.parked);
     bytes_free(&m->alloc, &r->base_text);

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { HEAD_FORMAT = 1 };
+enum { HEAD_FORMAT = 2, HEAD_FORMAT_WITHOUT_LOSSES = 1 };
 
 void head_key(const simple_handle *h, const char *run, char key[PAWL_KEY_BYTES_MAX + 1])
 {
@@ -164,6 +164,23 @@ static void code_of_others(simple_coder *c, simple_run *r)
         code_mark(c, &r->marks[i]);
 }
 
+static void code_losses(simple_coder *c, simple_run *r)
+{
+    code_count(c, (void **)&r->losses, &r->nlosses, &r->losses_cap, sizeof *r->losses);
+    for (size_t i = 0; i < r->nlosses; i++) {
+        pawl_loss *l = &r->losses[i];
+
+        code_uint(c, &l->fence);
+        code_text(c, &l->owner);
+        code_int(c, &l->at_ms);
+        code_flag(c, &l->died);
+        code_text(c, &l->taker);
+        code_uint(c, &l->taker_fence);
+        code_int(c, &l->taken_ms);
+        c->wrong = c->wrong || l->owner == NULL;
+    }
+}
+
 static void code_head(simple_coder *c, simple_run *r)
 {
     code_flag(c, &r->begun);
@@ -188,11 +205,13 @@ void head_compute(simple_run *r)
 pawl_code head_encode(simple_run *r, pawl_err *err)
 {
     simple_coder c = { .out = &r->h->out };
-    uint64_t format = HEAD_FORMAT;
+    uint64_t format = r->nlosses > 0 ? HEAD_FORMAT : HEAD_FORMAT_WITHOUT_LOSSES;
 
     record_begin(c.out);
     code_uint(&c, &format);
     code_head(&c, r);
+    if (format == HEAD_FORMAT)
+        code_losses(&c, r);
     if (c.out->failed || r->h->work.failed)
         return fail(err, PAWL_NOMEM, "%s: no memory for its head", r->head.run);
     PAWL_ASSERT(!c.wrong, "a head that is written has the form of one");
@@ -211,6 +230,8 @@ pawl_code head_decode(simple_handle *h, const char *run, pawl_bytes body, uint64
         return fail(err, PAWL_INVALID, "%s: its head is of format %llu, and this version knows %d: take a newer one", run,
                     (unsigned long long)format, HEAD_FORMAT);
     code_head(&c, out);
+    if (format == HEAD_FORMAT && !c.wrong)
+        code_losses(&c, out);
     if (h->work.failed || (out->head.run = arena_text(&h->work, run)) == NULL)
         return fail(err, PAWL_NOMEM, "%s: no memory for its head", run);
     if (c.wrong || format == 0 || c.at != c.end || version >> 32 != out->head.no)

@@ -1,4 +1,4 @@
-/* lease.c - leases of a store of three methods: claim, renew, release (S2).
+/* lease.c - leases of a store of three methods: claim, renew, release (S2); those that were lost.
  *
  * Called through the verbs, and by create.c and append.c. Invariant: a fence is never given twice, and grows with each claim of a run. It is the run's number,
  * or another one of the counter, and a count of claims below it. */
@@ -28,6 +28,54 @@ static pawl_code fence_next(simple_run *r, pawl_err *err)
     return PAWL_OK;
 }
 
+/* ---- losses -------------------------------------------------------------------------------------------------- */
+
+static pawl_code loss_add(simple_run *r, int64_t now, bool died, pawl_err *err)
+{
+    if (r->nlosses == PAWL_LOSSES_MAX)
+        memmove(r->losses, r->losses + 1, --r->nlosses * sizeof *r->losses);
+    if (!arena_room(&r->h->work, (void **)&r->losses, &r->losses_cap, r->nlosses, sizeof *r->losses))
+        return fail(err, PAWL_NOMEM, "%s: no memory for a loss", r->head.run);
+    r->losses[r->nlosses++] = (pawl_loss){ .fence = r->head.fence, .owner = r->head.owner, .at_ms = now, .died = died };
+    return PAWL_OK;
+}
+
+/* The taker of the lease that was lost last, if the run is claimed for the first time since. */
+static void loss_taken(simple_run *r, uint64_t lost, const char *owner, int64_t now)
+{
+    pawl_loss *last = r->nlosses == 0 ? NULL : &r->losses[r->nlosses - 1];
+
+    if (last == NULL || last->fence != lost || last->taker != NULL)
+        return;
+    last->taker = owner;
+    last->taker_fence = r->head.fence;
+    last->taken_ms = now;
+}
+
+typedef struct loss_reading { pawl_loss_fn *fn; void *ctx; } loss_reading;
+
+static pawl_code losses_emit(simple_run *r, void *ctx, pawl_err *err)
+{
+    const loss_reading *g = ctx;
+
+    (void)err;
+    for (size_t i = 0; i < r->nlosses && g->fn(g->ctx, &r->losses[i]); i++)
+        continue;
+    return PAWL_OK;
+}
+
+pawl_code simple_losses(pawl_store *s, const char *run, pawl_loss_fn *fn, void *ctx, pawl_err *err)
+{
+    loss_reading g = { fn, ctx };
+
+    if (fn == NULL)
+        return fail(err, PAWL_INVALID, "a list of losses needs a callback");
+    simple_begin(simple_of(s));
+    return run_query(simple_of(s), run, losses_emit, &g, err);
+}
+
+/* ---- leases -------------------------------------------------------------------------------------------------- */
+
 pawl_code claim_change(simple_run *r, const char *owner, int64_t now, int64_t ttl_ms, pawl_err *err)
 {
     pawl_head *d = &r->head;
@@ -35,8 +83,11 @@ pawl_code claim_change(simple_run *r, const char *owner, int64_t now, int64_t tt
 
     if (d->owner != NULL && store_held(d, now) && strcmp(d->owner, owner) != 0)
         return fail(err, PAWL_HELD, "%s: %s holds it for another %lld ms", d->run, d->owner, (long long)(d->lease_ms - now));
+    if (d->owner != NULL && strcmp(d->owner, owner) != 0 && (rc = loss_add(r, now, false, err)) != PAWL_OK)
+        return rc;
     if ((rc = fence_next(r, err)) != PAWL_OK)
         return rc;
+    loss_taken(r, d->fence_before, owner, now);
     d->owner = owner;
     d->lease_ms = store_time_add(now, ttl_ms);
     return PAWL_OK;
@@ -96,6 +147,8 @@ static pawl_code release_one(simple_run *r, void *ctx, pawl_err *err)
         return rc;
     if (r->head.owner == NULL)
         return PAWL_IGNORED;
+    if (g->hold->died && (rc = loss_add(r, simple_now(&r->h->store), true, err)) != PAWL_OK)
+        return rc;
     lease_end(r);
     return PAWL_OK;
 }

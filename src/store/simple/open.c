@@ -65,6 +65,7 @@ static const pawl_store_verbs verbs = {
     .waits = simple_waits, .due = simple_due, .next_due = simple_next_due,
     .prune = simple_prune, .remove = simple_remove, .check = simple_check,
     .backup = simple_backup, .vacuum = simple_vacuum, .look = simple_look, .id = simple_id,
+    .losses = simple_losses,
 };
 
 static bool space_valid(const char *space)

@@ -140,6 +140,7 @@ typedef struct simple_run {     /* a decoded head; its texts belong to the recor
     simple_taken *taken; size_t ntaken, taken_cap;
     simple_mark *marks; size_t nmarks, marks_cap;
     simple_part cold_marks;
+    pawl_loss *losses; size_t nlosses, losses_cap;      /* oldest first */
     bool rests_taken, rests_closed;     /* there are records d, w */
     simple_part *made, *dropped; size_t nmade, made_cap, ndropped, dropped_cap;   /* parts of this change */
 } simple_run;
@@ -214,6 +215,7 @@ pawl_code simple_create(pawl_store *s, pawl_bytes base, pawl_beginning *with, pa
 pawl_code simple_claim(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err);
 pawl_code simple_renew(pawl_store *s, int64_t ttl_ms, pawl_hold *all, size_t n, pawl_err *err);
 pawl_code simple_release(pawl_store *s, pawl_hold *all, size_t n, pawl_err *err);
+pawl_code simple_losses(pawl_store *s, const char *run, pawl_loss_fn *fn, void *ctx, pawl_err *err);
 pawl_code simple_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err);
 pawl_code simple_set_marks(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err);
 pawl_code simple_marks(pawl_store *s, const char *run, pawl_mark_fn *fn, void *ctx, pawl_err *err);

@@ -1,4 +1,4 @@
-/* lease.c - leases: claim, renew, release (S2).
+/* lease.c - leases: claim, renew, release (S2); those that were lost.
  *
  * Owns nothing. Called through the verbs, by create and by append, on the thread that uses the handle, with PATH-lock held (Q1).
  * Invariant: a fence is never given twice (meta.fence is the newest of the whole file). */
@@ -30,11 +30,62 @@ void fence_store(sqlite_store *s, uint64_t newest)
     sql_run(s, q);
 }
 
+/* The lease under `fence` was lost. */
+static void loss_add(sqlite_store *s, int64_t no, uint64_t fence, bool died)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_LOSS_ADD);
+
+    sql_int(q, 1, no);
+    sql_int(q, 2, (int64_t)fence);
+    sql_int(q, 3, store_now(s));
+    sql_int(q, 4, died);
+    if (sql_run(s, q) == 0)
+        return;
+    q = sql_use(s, SQL_LOSSES_OLD);
+    sql_int(q, 1, no);
+    sql_int(q, 2, PAWL_LOSSES_MAX);
+    sql_run(s, q);
+}
+
+/* If the last lease was lost, `owner` is who took the run. */
+static void loss_taken(sqlite_store *s, int64_t no, uint64_t fence, uint64_t taker_fence, const char *owner)
+{
+    sqlite3_stmt *q = sql_use(s, SQL_LOSS_TAKEN);
+
+    sql_int(q, 1, no);
+    sql_int(q, 2, (int64_t)fence);
+    sql_int(q, 3, (int64_t)taker_fence);
+    sql_int(q, 4, store_now(s));
+    sql_text(q, 5, owner);
+    sql_run(s, q);
+}
+
+pawl_code sqlite_losses(pawl_store *st, const char *run, pawl_loss_fn *fn, void *ctx, pawl_err *err)
+{
+    sqlite_store *s = sqlite_of(st);
+    sqlite3_stmt *q;
+    bool more = true;
+    pawl_code rc = read_rows(s, run, fn != NULL, SQL_LOSSES, &q, err);
+
+    if (rc != PAWL_OK)
+        return rc;
+    while (more && sql_row(s, q))
+        more = fn(ctx, &(pawl_loss){ .fence = (uint64_t)sql_get_int(q, 0), .owner = sql_get_text(q, 1), .at_ms = sql_get_int(q, 2),
+                                     .died = sql_get_int(q, 3) != 0, .taker = sql_get_text(q, 4), .taker_fence = (uint64_t)sql_get_int(q, 5),
+                                     .taken_ms = sql_get_int(q, 6) });
+    sql_end(q);
+    return read_end(s, PAWL_OK, err);
+}
+
 static void lease_set(sqlite_store *s, pawl_head *h, run_row *row, uint64_t fence, const char *owner, int64_t until_ms)
 {
     sqlite3_stmt *q;
 
     PAWL_ASSERT(s->txn == TXN_WRITE && fence > 0, "S2: a claim has a fence of its own");
+    if (h->owner != NULL && strcmp(h->owner, owner) != 0)
+        loss_add(s, (int64_t)h->no, h->fence, false);
+    if (h->fence != 0)
+        loss_taken(s, (int64_t)h->no, h->fence, fence, owner);
     h->owner = text_lend(s, owner);
     h->fence_before = h->fence;
     h->fence = row->fence = fence;
@@ -144,6 +195,8 @@ static pawl_code release_one(sqlite_store *s, const pawl_hold *h, int64_t ttl_ms
     (void)ttl_ms;
     if (row == NULL)
         return rc;
+    if (row->leased && h->died)
+        loss_add(s, row->no, h->fence, true);
     if (row->leased)
         lease_release(s, row);
     run_row_drop(s, h->run);

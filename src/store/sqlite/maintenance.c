@@ -160,7 +160,7 @@ pawl_code sqlite_prune(pawl_store *st, const char *run, uint64_t fence, uint64_t
 pawl_code sqlite_remove(pawl_store *st, const char *run, uint64_t fence, pawl_err *err)
 {
     static const sql_id all[] = { SQL_SNAPSHOT_DELETE, SQL_BLOBS_DELETE, SQL_WAITS_DELETE, SQL_DELIVERIES_DELETE,
-                                  SQL_MARKS_DELETE, SQL_LABELS_DELETE, SQL_HEAD_DELETE, SQL_RUN_DELETE };
+                                  SQL_MARKS_DELETE, SQL_LOSSES_DELETE, SQL_LABELS_DELETE, SQL_HEAD_DELETE, SQL_RUN_DELETE };
     sqlite_store *s = sqlite_of(st);
     sqlite3_stmt *q;
     run_tail from;

@@ -128,6 +128,7 @@ static const pawl_store_verbs sqlite_verbs = {
     .look = sqlite_look,
     .file = sqlite_file,
     .id = sqlite_id,
+    .losses = sqlite_losses,
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */

@@ -16,6 +16,10 @@
     "CASE WHEN mail>0 THEN mail_ms ELSE " NEVER " END,CASE WHEN wake_ms>0 THEN wake_ms ELSE " NEVER " END,"              \
     "CASE WHEN work AND NOT over THEN free_ms ELSE " NEVER " END)," NEVER ") END)"
 #define HELD_INDEX "CREATE INDEX heads_held ON heads(space) WHERE owner IS NOT NULL;"
+#define LOSSES_TABLE                                                                                                      \
+    "CREATE TABLE losses(run INTEGER, fence INTEGER, at_ms INTEGER NOT NULL, died INTEGER NOT NULL, owner TEXT NOT NULL," \
+    " taker_fence INTEGER NOT NULL DEFAULT 0, taken_ms INTEGER NOT NULL DEFAULT 0, taker TEXT, PRIMARY KEY(run,fence))"   \
+    " WITHOUT ROWID;"
 #define CHANGED_INDEX "CREATE INDEX heads_changed ON heads(space,changed_ms);"
 #define DUE_INDEX "CREATE INDEX heads_look ON heads(space,look_ms) WHERE look_ms IS NOT NULL;"
 
@@ -65,7 +69,8 @@ static const char tables[] =
     " by TEXT, trace TEXT, note TEXT, value BLOB, upd BLOB, UNIQUE(run,id));"
     "CREATE INDEX deliveries_open ON deliveries(run) WHERE taken=0;"
     "CREATE TABLE marks(run INTEGER, id TEXT, attempts INTEGER NOT NULL, first_ms INTEGER NOT NULL DEFAULT 0,"
-    " again_ms INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(run,id)) WITHOUT ROWID;";
+    " again_ms INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(run,id)) WITHOUT ROWID;"
+    LOSSES_TABLE;
 
 /* From each version to the next. */
 static const char *const migrations[SCHEMA_VERSION] = {
@@ -84,6 +89,8 @@ static const char *const migrations[SCHEMA_VERSION] = {
     /* 4 had no digests of snapshots (one without is not used, and is replaced by the next) and no index on changed_ms. */
     [4] = "ALTER TABLE snapshots ADD COLUMN digest BLOB;"
           CHANGED_INDEX,
+    /* 5 had no losses: nobody knows those of before. */
+    [5] = LOSSES_TABLE,
 };
 
 static pawl_code query_int(sqlite_store *s, const char *sql, int64_t *out, pawl_err *err)

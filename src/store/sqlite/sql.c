@@ -60,6 +60,11 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_CLAIM] = "UPDATE heads SET fence=?2,owner=?3,lease_ms=?4 WHERE no=?1",
     [SQL_RENEW] = "UPDATE heads SET lease_ms=?3 WHERE no=?1 AND fence=?2 AND owner IS NOT NULL",
     [SQL_RELEASE] = "UPDATE heads SET owner=NULL,lease_ms=0,seq=?3,lsn=?4,free_ms=?5 WHERE no=?1 AND fence=?2",
+    [SQL_LOSS_ADD] = "INSERT OR IGNORE INTO losses(run,fence,at_ms,died,owner) SELECT no,fence,?3,?4,owner FROM heads"
+                     " WHERE no=?1 AND fence=?2 AND owner IS NOT NULL",
+    [SQL_LOSS_TAKEN] = "UPDATE losses SET taker_fence=?3,taken_ms=?4,taker=?5 WHERE run=?1 AND fence=?2 AND taker IS NULL",
+    [SQL_LOSSES_OLD] = "DELETE FROM losses WHERE run=?1 AND fence<=(SELECT fence FROM losses WHERE run=?1 ORDER BY fence DESC LIMIT 1 OFFSET ?2)",
+    [SQL_LOSSES] = "SELECT fence,owner,at_ms,died,taker,taker_fence,taken_ms FROM losses WHERE run=?1 ORDER BY fence",
 
     [SQL_ENTRY_ADD] = "INSERT INTO entries(run,prev,seq,at_ms,codec,body) VALUES(?1,?2,?3,?4,?6,?5)",
     [SQL_HEAD_MOVE] = "UPDATE heads SET seq=?2,lsn=?3,changed_ms=?4 WHERE no=?1",
@@ -137,6 +142,7 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_WAITS_DELETE] = DELETE_OF_RUN("waits"),
     [SQL_DELIVERIES_DELETE] = DELETE_OF_RUN("deliveries"),
     [SQL_MARKS_DELETE] = DELETE_OF_RUN("marks"),
+    [SQL_LOSSES_DELETE] = DELETE_OF_RUN("losses"),
     [SQL_LABELS_DELETE] = DELETE_OF_RUN("labels"),
     [SQL_HEAD_DELETE] = "DELETE FROM heads WHERE no=?1",
     [SQL_RUN_DELETE] = "DELETE FROM runs WHERE no=?1",

@@ -20,7 +20,7 @@
 #include "store/sqlite/sql.h"
 
 enum {
-    SCHEMA_VERSION = 5,
+    SCHEMA_VERSION = 6,
     APPLICATION_ID = 0x5061776c,        /* "Pawl" */
     PAGE_BYTES = 4096,
     CACHE_KIB = 16384,
@@ -210,6 +210,7 @@ pawl_code sqlite_create(pawl_store *s, pawl_bytes base, pawl_beginning *with, pa
 pawl_code sqlite_claim(pawl_store *s, const char *owner, int64_t ttl_ms, pawl_claim *all, size_t n, pawl_err *err);
 pawl_code sqlite_renew(pawl_store *s, int64_t ttl_ms, pawl_hold *all, size_t n, pawl_err *err);
 pawl_code sqlite_release(pawl_store *s, pawl_hold *all, size_t n, pawl_err *err);
+pawl_code sqlite_losses(pawl_store *s, const char *run, pawl_loss_fn *fn, void *ctx, pawl_err *err);
 pawl_code sqlite_append(pawl_store *s, pawl_append *all, size_t n, pawl_err *err);
 pawl_code sqlite_mark(pawl_store *s, pawl_mark *all, size_t n, pawl_err *err);
 pawl_code sqlite_marks(pawl_store *s, const char *run, pawl_mark_fn *fn, void *ctx, pawl_err *err);
