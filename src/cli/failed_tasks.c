@@ -6,7 +6,7 @@
 #include "kernel/frame.h"
 #include "kernel/state.h"
 
-enum { TOLD_MAX = 100, LINES_MAX = 10, ELEMENT_COLUMNS = 80 };
+enum { TOLD_MAX = 100, LINES_MAX = 10 };
 
 static const pawl_value *told(arena *mem, const task *tk)
 {
@@ -48,15 +48,8 @@ static const char *reason_of(const pawl_value *one)
 
 static void say(buf *out, const pawl_value *one, const char *indent)
 {
-    const pawl_value *element = pawl_value_get(one, "element"), *key, *v;
-    pawl_iter it = pawl_iter_of(element);
-
     buf_fmt(out, "%s%s ", indent, pawl_value_string(pawl_value_get(one, "node")));
-    v = pawl_iter_next(&it, &key);
-    if (pawl_value_size(element) == 1 && pawl_value_string(v) != NULL)
-        words_fit(out, pawl_value_string(v), pawl_value_size(v), ELEMENT_COLUMNS);
-    else
-        cli_short(out, pawl_value_size(element) == 1 ? v : element, ELEMENT_COLUMNS);
+    words_element(out, pawl_value_get(one, "element"));
     buf_text(out, ": ");
     cli_clean(out, reason_of(one), strlen(reason_of(one)));
     buf_char(out, '\n');

@@ -42,6 +42,7 @@ static void ask_add(question_reader *r, const char *run, const char *of, size_t 
     a->w.slot = arena_text(mem, w->slot);
     a->w.node = arena_text(mem, w->node);
     a->w.asked_of = arena_text(mem, w->asked_of);
+    a->w.element = kept_value(mem, w->element);
     a->w.prompt = kept_value(mem, w->prompt);
     a->w.schema = kept_value(mem, w->schema);
     a->w.options = kept_value(mem, w->options);

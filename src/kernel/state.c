@@ -485,6 +485,7 @@ pawl_code pawl_state_wait(pawl_state *st, size_t index, pawl_step *s, pawl_wait 
     out->slot = pawl_value_string(pawl_value_get(spec, "slot"));
     n = w.tk != NULL ? w.tk->node_size : strcspn(w.path, ":");
     out->node = *w.path == '@' ? "" : arena_strdup(&s->mem, w.tk != NULL ? w.tk->name : w.path, n);
+    out->element = w.tk != NULL && pawl_value_size(w.tk->args) > 0 ? value_copy(&s->mem, w.tk->args) : NULL;
     out->kind = (pawl_wait_kind)w.c->wait;
     out->prompt = pawl_value_get(spec, "prompt");
     out->schema = pawl_value_get(spec, "schema");

@@ -52,6 +52,7 @@ typedef struct pawl_wait {        /* an open wait (W1); NULL: the wait has none 
     const pawl_value *otherwise;  /* its answer when the deadline passes; NULL: it stays open */
     const pawl_value *about;      /* what it asks about, for readers and for the digest of an approval (W6) */
     const pawl_value *approvers;  /* of those whose signatures count, as in pawl_question; NULL: it takes an answer that nobody signs */
+    const pawl_value *element;    /* what a send gave to its task: {NAME: VALUE} of a fan-out; NULL: nothing */
     const pawl_value *signed_by;  /* [{"more","value"}...]: the signed answers that came so far, "value" with name, key and time; NULL: none */
 } pawl_wait;
 

@@ -410,6 +410,10 @@ static bool say_question(const cli_call *c, const pawl_wait *w, const char *no)
     words_prompt(&text, w->prompt);
     buf_text(&out, "\n  ");
     words_fit(&out, name, strlen(name), columns - 24);
+    if (w->element != NULL) {
+        buf_char(&out, ' ');
+        words_element(&out, w->element);
+    }
     buf_text(&out, w->kind == PAWL_WAIT_APPROVAL ? " asks for approval" : " asks");
     if (w->asked_of != NULL) {
         buf_text(&out, ", of ");

@@ -9,6 +9,7 @@
 
 enum { KNOWN_COLUMNS = 160 };   /* of the error that made the outcome unknown */
 enum { BUSY_COLUMNS = 60 };     /* of an error without a status */
+enum { ELEMENT_COLUMNS = 80 };
 
 void words_fit(buf *out, const char *text, size_t size, size_t columns)
 {
@@ -409,4 +410,17 @@ void words_owner(buf *out, const char *owner)
         buf_fmt(out, "process %.*s on %.*s", (int)pid, owner + host + 1, (int)host, owner);
     else
         buf_text(out, owner);
+}
+
+void words_element(buf *out, const pawl_value *element)
+{
+    const pawl_value *v = element, *key;
+    pawl_iter it = pawl_iter_of(element);
+
+    if (pawl_value_size(element) == 1)
+        v = pawl_iter_next(&it, &key);
+    if (pawl_value_size(element) == 1 && pawl_value_string(v) != NULL)
+        words_fit(out, pawl_value_string(v), pawl_value_size(v), ELEMENT_COLUMNS);
+    else
+        cli_short(out, v, ELEMENT_COLUMNS);
 }

@@ -40,6 +40,8 @@ void words_schema(buf *out, const pawl_value *schema);
 
 /* The input of a tool call in short: its command or its file; else all of it. */
 void words_input(buf *out, const pawl_value *input);
+/* What a fan-out gave to a task: the value, without its name where there is only one. */
+void words_element(buf *out, const pawl_value *element);
 /* "process PID on HOST" for the name of an engine in a lease; a name of another form as it is. */
 void words_owner(buf *out, const char *owner);
 /* call_shown.c: the whole call that an approval is about: "Bash: git push", and below it what else belongs to it; nothing if there is none. */

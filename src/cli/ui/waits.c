@@ -93,6 +93,10 @@ static void say_wait(session *s, const pawl_wait *w, const char *run, bool only)
     buf_fmt(&b, "%s waits for %s", run, wait_kind_said(w->kind));
     if (*w->node != '\0')
         buf_fmt(&b, " at %s", w->node);
+    if (w->element != NULL) {
+        buf_char(&b, ' ');
+        words_element(&b, w->element);
+    }
     buf_text(&b, "\n");
     if (doubt)
         doubt_say(w, about, &b);
@@ -146,6 +150,8 @@ const pawl_value *wait_json(arena *mem, const pawl_wait *w)
     const pawl_value *v = value_pack(mem, NULL, "{s:s,s:s,s:s,s:s,s:i}", "id", w->id, "kind", pawl_wait_kind_name(w->kind), "node", w->node, "slot", w->slot,
                                      "asked_ms", w->asked_ms);
 
+    if (w->element != NULL)
+        v = value_with(mem, v, "element", w->element);
     if (w->prompt != NULL)
         v = value_with(mem, v, "prompt", w->prompt);
     if (w->schema != NULL)

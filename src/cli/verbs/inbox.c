@@ -17,6 +17,7 @@ enum { INBOX_LIMIT = 50, INBOX_LIMIT_MAX = 1000000, INBOX_READ_MAX = 1000000, PR
 typedef struct inbox_question {
     const char *run, *id, *task, *kind, *slot, *signal, *of, *how, *no;     /* no: how to deny it; NULL: it is no approval */
     const pawl_value *spec;
+    const pawl_value *element;          /* of the fan-out that its task is of; NULL: of none */
     const pawl_value *signed_by;        /* of a wait that names approvers; NULL: nobody yet */
     int64_t asked_ms, expires_ms;       /* expires_ms INT64_MAX: never */
     int risk;
@@ -168,6 +169,8 @@ static const pawl_value *json_of(arena *a, const inbox_question *it)
     const pawl_value *v = value_pack(a, NULL, "{s:s,s:i,s:s,s:s,s:s,s:s}", "answer", it->how, "asked_ms", it->asked_ms, "id", it->id,
                                      "kind", it->kind, "run", it->run, "task", it->task);
 
+    if (it->element != NULL)
+        v = value_with(a, v, "element", it->element);
     if (it->no != NULL)
         v = value_with(a, v, "deny", value_string(a, it->no, strlen(it->no)));
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
@@ -238,7 +241,11 @@ static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_
     cli_ago(ago, now_ms - it->asked_ms);
     buf_fmt(out, "%s%s%s  ", c->colour ? "\x1b[1m" : "", it->run, c->colour ? "\x1b[0m" : "");
     if (*it->task != '\0' && !words_own(it->task)) {
-        cli_clean(out, it->task, strlen(it->task));
+        words_task(out, it->task, it->element == NULL);
+        if (it->element != NULL) {
+            buf_char(out, ' ');
+            words_element(out, it->element);
+        }
         buf_text(out, ": ");
     }
     buf_fmt(out, "%s, asked %s ago", it->kind, ago);
@@ -305,7 +312,10 @@ static bool asks_outcome(const inbox_question *it)
     return pawl_value_find(it->spec, "/prompt/known") != NULL && pawl_value_get(it->spec, "about") == NULL;
 }
 
-/* Who has signed, and of a command that was cut off its name and arguments, are read from its run. */
+/* The task has a number: it is one of several of its node. */
+static bool is_numbered(const inbox_question *it) { return strchr(it->task, ':') != NULL; }
+
+/* Its element, who has signed, and of a command that was cut off its name and arguments, are read from its run. */
 static void more_find(arena *mem, pawl_store *s, inbox_question *it, const asks *all)
 {
     const pawl_wait *w = NULL;
@@ -316,6 +326,8 @@ static void more_find(arena *mem, pawl_store *s, inbox_question *it, const asks 
             w = &all->all[k].w;
     if (w != NULL && pawl_value_get(it->spec, "approvers") != NULL)
         it->signed_by = w->signed_by;
+    if (w != NULL)
+        it->element = w->element;
     if (!asks_outcome(it))
         return;
     it->unknown = true;
@@ -336,7 +348,7 @@ static void runs_read(inbox *in, pawl_store *s)
     size_t n = 0;
 
     for (size_t i = 0; due != NULL && i < in->n && i < in->limit; i++)
-        if (pawl_value_get(in->all[i].spec, "approvers") != NULL || asks_outcome(&in->all[i]))
+        if (pawl_value_get(in->all[i].spec, "approvers") != NULL || asks_outcome(&in->all[i]) || is_numbered(&in->all[i]))
             due[n++] = &in->all[i];
     if (n > 1)
         qsort(due, n, sizeof *due, by_run);
@@ -426,7 +438,7 @@ const cli_verb verb_inbox = {
              "its next input is listed only with --all.\n"
              "\n"
              "--json: {\"more\",\"store\",\"waits\":[{\"about\",\"answer\",\"approvers\",\"asked_ms\",\n"
-             "\"expires_ms\",\"id\",\"kind\",\"name\",\"of\",\"options\",\"otherwise\",\"prompt\",\n"
+             "\"deny\",\"element\",\"expires_ms\",\"id\",\"kind\",\"name\",\"of\",\"options\",\"otherwise\",\"prompt\",\n"
              "\"run\",\"schema\",\"signed_by\",\"slot\",\"task\"}]}.\n"
              "`answer` is the command; `kind` is approval, question, input or signal; `name`\n"
              "is the name of the signal. Members without a value are omitted.",

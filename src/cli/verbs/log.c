@@ -5,6 +5,9 @@
  * in the live view. Called by main.c on the main thread; owns the struct log and its reader. */
 #include "cli/ui/format.h"
 #include "engine/run/owner.h"
+#include "kernel/frame.h"
+#include "kernel/state.h"
+#include "pawl/history.h"
 
 #include <signal.h>
 #include <time.h>
@@ -19,6 +22,7 @@ typedef struct log {
     const char *run;
     buf out, what;
     const char *path;           /* of the current event */
+    uint64_t event_seq;
     arena mem;                  /* of one event */
     size_t columns;
     bool times;                 /* each line has the time of its event, in milliseconds */
@@ -32,6 +36,9 @@ typedef struct log {
     bool begun;                 /* an event was seen; losses before the first one belong to what --from leaves out */
     bool over;                  /* the run, when the losses were read */
     arena loss_mem;
+    pawl_state *st;             /* after entry `st_seq`, to find the element of a task */
+    uint64_t st_seq;
+    bool in_entry;              /* the events are of an entry; false: of a record, before the entry that closes it */
     uint64_t looked;            /* the store's version when they were read */
 } log;
 
@@ -161,10 +168,34 @@ static void on_receipt(log *l, const pawl_value *v)
     }
 }
 
+/* The journal names a task of a fan-out by its number: what it was given is in the state, of the entry that began its superstep. */
+static void element_text(log *l, uint64_t seq)
+{
+    const task *tk;
+    frame *in;
+
+    if (strchr(l->path, ':') == NULL)
+        return;
+    seq -= !l->in_entry && seq > 0;
+    if (l->st == NULL || l->st_seq != seq) {
+        pawl_state_free(l->st);
+        l->st = NULL;
+        l->st_seq = seq;
+        if (pawl_history_state(l->s, l->run, seq, &l->st, NULL) != PAWL_OK)     /* such as of an entry that was pruned */
+            return;
+    }
+    tk = task_find(l->st, l->path, &in);
+    if (tk == NULL || pawl_value_size(tk->args) == 0)
+        return;
+    words_element(&l->what, tk->args);
+    buf_text(&l->what, ": ");
+}
+
 static void on_ask(log *l, const pawl_value *v)
 {
     const char *kind = pawl_value_string(pawl_value_get(v, "kind")), *of = pawl_value_string(pawl_value_get(v, "of"));
 
+    element_text(l, l->event_seq);
     if (kind != NULL && strcmp(kind, "signal") == 0) {
         buf_text(&l->what, "for the signal ");
         words_prompt(&l->what, pawl_value_get(v, "name"));
@@ -272,6 +303,7 @@ static void on_task(log *l, const pawl_stream_event *ev, const pawl_value *v)
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
         if (strcmp(tasks[i].name, ev->name) == 0 && path != NULL) {
             l->path = path;
+            l->event_seq = ev->seq;
             tasks[i].fn(l, v);
             say(l, ev->seq, ev->time_ms, ev->name, path);
             if (detail != NULL && strcmp(ev->name, "receipt") == 0)
@@ -302,7 +334,8 @@ static void on_entry(log *l, const pawl_stream_event *ev, const pawl_value *v)
     const char *status = pawl_value_string(pawl_value_at(pawl_value_get(v, "envelope"), 3));
 
     say_status(l);
-    if (strcmp(ev->name, "entry") == 0 && status != NULL)
+    l->in_entry = strcmp(ev->name, "entry") == 0;
+    if (l->in_entry && status != NULL)
         snprintf(l->status, sizeof l->status, "%s", status);
 }
 
@@ -621,6 +654,7 @@ static int log_run(cli_call *c, pawl_store *s, const char *run, const char *from
     buf_free(&l.what);
     arena_free(&l.mem);
     arena_free(&l.loss_mem);
+    pawl_state_free(l.st);
     return code;
 }
 
