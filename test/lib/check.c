@@ -13,7 +13,8 @@ static struct {
     jmp_buf leave;
     const char *test;
     uint64_t seed, rand;
-    bool all;
+    size_t from, count;
+    bool all, counted;
 } at = { .seed = 1 };
 
 static check_case *cases;
@@ -28,6 +29,26 @@ uint64_t check_seed(void)
 bool check_run_all(void)
 {
     return at.all;
+}
+
+size_t check_from(void)
+{
+    return at.from;
+}
+
+size_t check_count(size_t few, size_t all)
+{
+    return at.counted ? at.count : at.all ? all : few;
+}
+
+void check_case_at(size_t number)
+{
+    enum { SAID_EVERY = 1000 };
+
+    at.rand = at.seed;
+    at.rand = check_rand() ^ number * UINT64_C(0xD6E8FEB86659FD93);
+    if ((at.all || at.counted) && number % SAID_EVERY == 0)
+        fprintf(stderr, "%s: seed %llu, from case %zu on\n", at.test, (unsigned long long)at.seed, number);
 }
 
 uint64_t check_rand(void)
@@ -145,7 +166,12 @@ static const char *read_options(int argc, char **argv)
             at.all = true;
         else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
             at.seed = strtoull(argv[++i], NULL, 0);
-        else
+        else if (strcmp(argv[i], "--from") == 0 && i + 1 < argc)
+            at.from = strtoull(argv[++i], NULL, 0);
+        else if (strcmp(argv[i], "--count") == 0 && i + 1 < argc) {
+            at.counted = true;
+            at.count = strtoull(argv[++i], NULL, 0);
+        } else
             filter = argv[i];
     }
     return filter;

@@ -5,8 +5,9 @@
  * Each test adds itself, and they run in the order of the file; a program without a main() has the one of check_main.c.
  *
  * A check that fails ends its test; the other tests still run. Arguments of the program: a part of the names of the tests to run, `--seed N`, and
- * `--all` (tests that otherwise take a sample of many steps take all). The last line is `N passed, N failed, N skipped`; the exit status is not 0 if
- * a test failed or none passed. One thread. */
+ * `--all` (tests that otherwise take a sample of many steps take all). A test of cases that are drawn each by its number takes `--from N` and
+ * `--count N`: so a long run is split or gone on with. The last line is `N passed, N failed, N skipped`; the exit status is not 0 if a test failed or
+ * none passed. One thread. */
 #ifndef TEST_LIB_CHECK_H
 #define TEST_LIB_CHECK_H
 
@@ -57,6 +58,9 @@ char *check_copy(const void *data, size_t size); /* a copy that ends in NUL; fre
 
 uint64_t check_seed(void);             /* --seed or CHECK_SEED, else 1 */
 bool check_run_all(void);              /* --all or PAWL_TEST_ALL: no samples */
+size_t check_from(void);               /* --from, else 0: the first case of such a test */
+size_t check_count(size_t few, size_t all); /* how many of them: --count, else `all` with --all, else `few` */
+void check_case_at(size_t number);     /* check_rand() begins anew, by the seed and the number; of a long run it says how far it is, on stderr */
 uint64_t check_rand(void);             /* splitmix64; begins at check_seed() in every test */
 uint64_t check_rand_below(uint64_t n); /* 0 .. n-1; 0 for n of 0 */
 

@@ -1,7 +1,8 @@
 /* reads_fuzz_test.c - P7 against the real bash: random hostile commands, made of the programs and options of the table. Each that would run unasked is
  * run without any sandbox, in a folder full of traps, and must leave the folder as it was.
  *
- * It runs 2000 commands; 200000 with `--all` or PAWL_TEST_ALL=1. What the sandbox does where the table is wrong: policy/sandbox_broken_test.c. */
+ * It runs 2000 commands; 200000 with `--all` or PAWL_TEST_ALL=1; `--from` and `--count` are whole batches of 250. What the sandbox does where the table
+ * is wrong: policy/sandbox_broken_test.c. */
 #include "policy/hostile_commands.h"
 #include "policy/policing.h"
 #include "policy/traps.h"
@@ -115,26 +116,25 @@ PAWL_TEST(test_P7_what_runs_unasked_writes_nothing_and_runs_nothing)
 {
     static text_made list[BATCH];
     static look before, after;
-    const size_t runs = check_run_all() ? RUNS_ALL : RUNS;
+    const size_t first = check_from() / BATCH, last = (check_from() + check_count(RUNS, RUNS_ALL) + BATCH - 1) / BATCH;
     static const char rules[] = "{\"cwd\":\"/w\"}";
     pawl_policy *p = pawl_policy_read(NULL, rules, sizeof rules - 1, NULL);
-    size_t n = 0, made = 0, ran = 0;
+    size_t made = 0, ran = 0;
 
     folder_begin();
     look_at(&before);
     CHECK(p != NULL && before.n > 100);
-    while (ran < runs) {
-        command_made(&list[n]);
-        made++;
-        n += unasked(p, &list[n]);
-        if (n < BATCH)
-            continue;
-        run_list(list, n, true);
+    for (size_t batch = first; batch < last; batch++) {
+        check_case_at(batch * BATCH);
+        for (size_t n = 0; n < BATCH; made++) {
+            command_made(&list[n]);
+            n += unasked(p, &list[n]);
+        }
+        run_list(list, BATCH, true);
         look_at(&after);
         if (differs(&before, &after) != NULL)
-            blame(list, n);
-        ran += n;
-        n = 0;
+            blame(list, BATCH);
+        ran += BATCH;
     }
     printf("seed %llu: %zu commands, %zu of them run\n", (unsigned long long)check_seed(), made, ran);
     folder_end();
