@@ -86,6 +86,9 @@ struct pawl_job {
      * and last. It begins the end and does not block: it is called on the driving thread. Whoever owns `ctx` keeps it until the last call. By the handler,
      * before it returns. PAWL_OK; PAWL_CANCELED: the job must stop; PAWL_NOMEM. NULL: nothing may outlive this job. */
     pawl_code (*outlive)(const pawl_job *job, pawl_end_fn *end, void *ctx);
+    /* True: the mode of the run has become plan since this attempt began, so what may write ends (P1). A handler asks as it asks canceled(); the outcome of
+     * its command is its own. NULL: never. */
+    bool (*planned)(const pawl_job *job);
 };
 
 /* Emits a piece of the output of a model or a tool, as say() does: not journaled, a heartbeat, on any thread; copied. It stays bytes until a reader asks

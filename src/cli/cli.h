@@ -70,6 +70,8 @@ typedef struct cli_program {
     { "record", "FILE", "reuse the answers of models in FILE; else PAWL_RECORD" }, \
     { "record-mode", "strict|live-on-miss|shadow", "a request that is not in it fails; is sent, and added to it (the default); all requests are sent, and compared" }
 
+enum { CLI_REST_LOOK_MS = 500 };        /* while a person is waited for: what runs in the background learns so often of what other processes did */
+
 struct cli_call {
     const cli_program *program;
     const cli_verb *verb;
@@ -92,6 +94,8 @@ struct cli_call {
     size_t nwords;
     const char *store_name;     /* see cli_store_name */
     bool store_said;            /* where the store lies was said */
+    bool (*rests)(void *ctx);   /* called now and then while a person is asked at the terminal; false: not any more. NULL: nothing is to be done */
+    void *rests_ctx;
 };
 
 /* options.c: finds the verb in `program`, parses, calls it. `argv` as main has it. Returns the exit code. */

@@ -10,6 +10,7 @@
 #include "app/run_settings.h"
 #include "cli/ui/view.h"
 #include "cli/ui/format.h"
+#include "engine/engine.h"
 #include "engine/run/look.h"
 #include "engine/run/owner.h"
 #include "sign/sign.h"
@@ -140,6 +141,17 @@ static answered answer_flag(session *s, const pawl_wait *w, pawl_code *rc, pawl_
     return ANSWERED;
 }
 
+/* A mode that another process sets reaches the shells in the background before the answer comes. An error shows itself when the run is driven again. */
+static bool at_rest(void *ctx)
+{
+    const session *s = ctx;
+    pawl_err err = {0};
+
+    if (go_stopped() == 0)
+        (void)engine_rest_look(s->engine, s->run, &err);
+    return go_stopped() == 0;
+}
+
 static answered answer_here(session *s, const char *run, const pawl_wait *w, pawl_code *rc, pawl_err *err)
 {
     answered how = LEFT;
@@ -152,6 +164,8 @@ static answered answer_here(session *s, const char *run, const pawl_wait *w, paw
     buf_init(&no, NULL);
     session_no(s, run, w, &no);
     buf_char(&no, '\0');
+    s->c->rests = at_rest;
+    s->c->rests_ctx = s;
     switch (doubt_is(w) ? doubt_ask(s, run, w, &json) : view_ask(s->c, w, no.size > 1 ? no.data : NULL, &json)) {
     case ASKED_ANSWER:
         buf_char(&json, '\0');

@@ -212,6 +212,7 @@ static pawl_code ended(pawl_reply *r, const char *name, process *p, bool check)
     switch (p->stopped) {
     case STOPPED_TIMEOUT: return pawl_reply_fail(r, PAWL_TIMEOUT, "%s: not done within %s, and stopped", name, p->limit);
     case STOPPED_CANCEL: return pawl_reply_fail(r, PAWL_CANCELED, "%s: canceled, and stopped", name);
+    case STOPPED_PLAN: return pawl_reply_fail(r, PAWL_DENIED, "%s: ended, because the mode became plan, in which nothing is written", name);
     case STOPPED_NOT: break;
     }
     if (p->signal != 0)
@@ -323,7 +324,7 @@ static pawl_code command_make(command *c, const sandbox *in, bool later)
     return command_came(c, rc, &err);
 }
 
-pawl_code command_run(const pawl_job *job, pawl_reply *r, const sandbox *in, effect_codes as)
+static pawl_code run_of(const pawl_job *job, pawl_reply *r, const sandbox *in, effect_codes as, bool until_plan)
 {
     command *c;
     bool later;
@@ -335,9 +336,20 @@ pawl_code command_run(const pawl_job *job, pawl_reply *r, const sandbox *in, eff
         pawl_reply_untouched(r);
         return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory for its arguments", job->effect);
     }
+    c->p.until_plan = until_plan;
     if ((rc = command_make(c, in, later)) != PAWL_PENDING)
         command_free(c);
     return rc;
+}
+
+pawl_code command_run(const pawl_job *job, pawl_reply *r, const sandbox *in, effect_codes as)
+{
+    return run_of(job, r, in, as, false);
+}
+
+pawl_code command_until_plan(const pawl_job *job, pawl_reply *r)
+{
+    return run_of(job, r, NULL, (effect_codes){ 0 }, true);
 }
 
 pawl_code pawl_effect_command(const pawl_job *job, pawl_reply *r, void *arg)

@@ -51,6 +51,7 @@ enum {
 };
 
 bool job_canceled(const pawl_job *job);
+static inline bool job_planned(const pawl_job *job) { return job->planned != NULL && job->planned(job); }
 void job_moved(const pawl_job *job, int64_t *last_ms);  /* sends a heartbeat, unless there was one just now */
 /* The time by clock_ms at which the job must stop: its deadline or `timeout_ms` from now (0: none); INT64_MAX: never. *limit: the name of the limit that
  * ends it. */
@@ -106,10 +107,12 @@ pawl_code http_request(const pawl_job *job, pawl_reply *r, effect_codes as);    
 struct sandbox;
 /* pawl_effect_command in a sandbox (NULL: in none), with other codes. The caller closes the sandbox when this returns. */
 pawl_code command_run(const pawl_job *job, pawl_reply *r, const struct sandbox *in, effect_codes as);
+/* pawl_effect_command of a tool that may write: PAWL_DENIED when it was ended because the mode became plan. */
+pawl_code command_until_plan(const pawl_job *job, pawl_reply *r);
 
 /* ---- process.c ------------------------------------------------------------------------------------- */
 
-typedef enum stopped_by { STOPPED_NOT, STOPPED_TIMEOUT, STOPPED_CANCEL } stopped_by;
+typedef enum stopped_by { STOPPED_NOT, STOPPED_TIMEOUT, STOPPED_CANCEL, STOPPED_PLAN } stopped_by;
 
 typedef struct process {
     /* in */
@@ -119,6 +122,7 @@ typedef struct process {
     int third, fourth;          /* descriptors that the program gets as its 3 and 4 (spawn.h); 0: none */
     const int *groups;          /* ngroups control groups (cgroup.h) that it belongs to */
     size_t ngroups;
+    bool until_plan;            /* it may write: it ends when the mode of its run becomes plan (P1) */
     bool confined;              /* it may not change what runs may do (spawn_is_confined) */
     const char *in;             /* NULL: /dev/null */
     size_t in_size;

@@ -285,6 +285,8 @@ static void decide(process_exec *r, int64_t now)
     if (!r->ended && p->stopped == STOPPED_NOT) {
         if (r->stop_heard || job_canceled(p->job))
             p->stopped = STOPPED_CANCEL;
+        else if (p->until_plan && job_planned(p->job))
+            p->stopped = STOPPED_PLAN;
         else if (now >= p->until_ms)
             p->stopped = STOPPED_TIMEOUT;
         if (p->stopped != STOPPED_NOT) {
@@ -310,7 +312,7 @@ static int64_t due(const process_exec *r, int64_t now)
     if (!r->ended && r->p->stopped == STOPPED_NOT) {
         if (r->p->until_ms < until)
             until = r->p->until_ms;
-        if (r->stop < 0 && r->p->job->canceled != NULL && now + CANCEL_POLL_MS < until)
+        if (((r->stop < 0 && r->p->job->canceled != NULL) || r->p->until_plan) && now + CANCEL_POLL_MS < until)
             until = now + CANCEL_POLL_MS;
     }
     if (!r->ended && r->fd[FD_END] < 0 && now + LOOK_MS < until)

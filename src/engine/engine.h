@@ -87,6 +87,7 @@ struct pawl_engine {
     lease_renewal *lease_renewal;
     pthread_mutex_t left_lock;  /* guards `left` */
     struct left_running *left;  /* what handlers left running (outlive.c) */
+    uint32_t rest_mail;         /* deliveries that left_has_mail() found in the mailbox of the run that it was asked for */
     _Atomic(struct stream_ring *) ring;     /* for stream readers (run/stream_ring.h); NULL: no reader so far */
     bool lease_loss;            /* under lock: a lease was lost, and commands of its run may still be queued */
     _Atomic int64_t leases_until_ms;    /* by steady_of(): every lease of this engine is valid until then; 0: unknown, or a lease was lost */
@@ -156,7 +157,13 @@ void left_lost(pawl_engine *e, const char *run);        /* the lease of the run 
 void left_claimed(pawl_engine *e, const char *run, const pawl_head *head);
 void left_end_lost(pawl_engine *e);
 void left_look(pawl_engine *e);                 /* asks the store which runs other engines took */
+/* The first run among `also` and those of which something was left running that no engine drives and that has mail since the last look; false: none. */
+bool left_has_mail(pawl_engine *e, const char *also, char run[129]);
 void left_end_all(pawl_engine *e);              /* every handler has returned */
+
+/* rest.c: while nobody drives, and something was left running, another process may have taken its run, or have left something for it or for `run`, such as
+ * a mode: that is driven. PAWL_OK: nothing was; else as pawl_run. On the driving thread. */
+pawl_code engine_rest_look(pawl_engine *e, const char *run, pawl_err *err);
 
 /* pool.c: threads that run attempts */
 void pool_begin(pawl_engine *e, unsigned threads);

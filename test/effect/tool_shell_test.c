@@ -357,6 +357,43 @@ PAWL_TEST(test_P1_a_shell_that_may_write_ends_when_the_mode_becomes_plan)
     CHECK(no_children());
 }
 
+static bool there_is(const pawl_job *job)
+{
+    const shell_kit *s = job->ctx;
+    char path[512];
+
+    path_in(&s->k, "there", path);
+    return access(path, F_OK) == 0;
+}
+
+/* The mode becomes plan while they run, which a file stands for here. */
+PAWL_TEST(test_P1_a_command_that_may_write_ends_when_the_mode_becomes_plan)
+{
+    static const char *const run[] = { "/bin/sh", "-c", "echo $$ >pid2; touch there; exec sleep 1000", NULL };
+    const pawl_tool writer = { .name = "make_it", .description = "makes it", .schema = "{\"type\":\"object\"}", .cls = PAWL_PERMISSION_EXEC };
+    char path[512];
+    shell_kit s;
+
+    shells_open(&s, PAWL_SANDBOX_OFF);
+    CHECK_INT(pawl_tool_command(s.k.set, &writer, run, NULL), PAWL_OK);
+    s.k.h.job.planned = there_is;
+    CHECK_INT(call(&s, "bash", "{\"command\":\"echo begun; sleep 1000 & echo $! >pid; touch there; wait\"}"), PAWL_OK);
+    CHECK(is_error(&s.k) && strstr(content(&s.k), "was ended: the mode became plan, in which nothing is written; it had written:\nbegun\n") != NULL);
+    CHECK(gone(&s.k, "pid"));
+    CHECK_INT(call(&s, "make_it", "{}"), PAWL_DENIED);  /* it is plan mode by now: it does not begin */
+    path_in(&s.k, "there", path);
+    CHECK_INT(unlink(path), 0);
+    CHECK_INT(call(&s, "make_it", "{}"), PAWL_OK);
+    CHECK(is_error(&s.k) && strstr(content(&s.k), "because the mode became plan") != NULL);
+    CHECK(gone(&s.k, "pid2"));
+    if (sandbox_try(SANDBOX_READ_ONLY, NULL) == SANDBOX_WORKS) {        /* what only reads goes on */
+        CHECK_INT(call(&s, "bash", "{\"command\":\"sleep 0.3; cat there; echo read\"}"), PAWL_OK);
+        CHECK(!is_error(&s.k) && strstr(content(&s.k), "read\n") != NULL);
+    }
+    kit_close(&s.k);
+    CHECK(no_children());
+}
+
 PAWL_TEST(test_S2_a_shell_ends_when_another_process_took_the_run)
 {
     shell_kit s;

@@ -3,6 +3,8 @@
 #include "lib/engine_fixture.h"
 #include "pawl/store.h"
 
+#include <time.h>
+
 static int plans, losses;       /* how often it was told of plan mode; of another engine */
 
 static void ended(void *ctx, pawl_left_why why)
@@ -98,6 +100,7 @@ static pawl_machine *with_modes(void)
     pawl_graph *g = pawl_graph_new("lines", 1);
 
     pawl_graph_modes(g, PAWL_GATE_ASKS);
+    pawl_graph_effect(g, "do", &(pawl_limits){ .attempt_timeout_ms = 60000 });        /* so it has a thread of its own where there are any */
     pawl_graph_node(g, "leave", calls_do, NULL);
     pawl_graph_node(g, "last", ends_here, NULL);
     pawl_graph_chain(g, PAWL_START, "leave", "last", PAWL_END, NULL);
@@ -140,6 +143,39 @@ PAWL_TEST(test_P1_what_a_handler_left_running_is_told_when_the_mode_becomes_plan
     CHECK_INT(plans, 0);        /* the other run is not in plan mode */
     pawl_engine_free(e);
     CHECK_INT(ends, 2);
+}
+
+typedef struct plan_told { pawl_store *other; bool before, after; } plan_told;
+
+/* Somebody sets the mode while this runs. */
+static pawl_code waits_for_plan(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    plan_told *t = arg;
+    static const char plan[] = "{\"@mode\":\"plan\"}";
+    pawl_delivery d = { .kind = PAWL_DELIVER_UPDATE, .id = "m", .by = "ada", .value = { plan, sizeof plan - 1 } };
+
+    t->before = job->planned(job);
+    CHECK_INT(t->other->verbs->deliver(t->other, "one", &d, NULL), PAWL_OK);
+    for (int i = 0; i < 2000 && !job->planned(job); i++)
+        nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+    t->after = job->planned(job);
+    return pawl_reply_string(reply, "done");
+}
+
+PAWL_TEST(test_P1_what_runs_is_told_when_the_mode_becomes_plan)
+{
+    pawl_store *store = pawl_store_memory(NULL);
+    plan_told t = { pawl_store_memory_again(store, NULL, NULL), true, false };
+    pawl_err err = {0};
+    pawl_engine *e = pawl_engine_new(with_modes(), store, &err);
+
+    CHECK_INT(pawl_engine_effect(e, "do", waits_for_plan, &t, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
+    pawl_engine_threads(e, 2);
+    CHECK_INT(pawl_run_with(e, &(pawl_run_info){ .id = "one", .mode = "acceptEdits" }, NULL, NULL), PAWL_INTERRUPTED);
+    CHECK(!t.before);
+    CHECK(t.after);
+    pawl_engine_free(e);
+    pawl_store_free(t.other);
 }
 
 /* ---- another engine ------------------------------------------------------------------------------------------------- */

@@ -198,7 +198,7 @@ bool chat_listener_begin(chat *k);
 /* Tells a client that asks for it whether the run is "running", "idle" or "requires_action": an SDK closes stdin once it is idle. Main thread, under
  * `hearing` while the listener is there. */
 void chat_state(chat *k, const char *word);
-/* Waits until something was left for the run since `heard`, or stdin ends. False: it has ended. */
+/* Waits until something was left for the run since `heard`, by another process too while shells run in the background, or stdin ends. False: it has ended. */
 bool chat_listener_wait(chat *k, unsigned heard);
 unsigned chat_heard(chat *k);
 /* After the end of stdin: denies all open questions, since nobody can answer. False: there was none. */

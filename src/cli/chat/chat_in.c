@@ -2,6 +2,7 @@
  *
  * Each becomes a delivery of the run, through another store handle than the engine's, so that it is taken during a turn. */
 #include "app/signers.h"
+#include "engine/engine.h"
 #include "history/current_state.h"
 #include "host/open_questions.h"
 #include "cli/chat/chat.h"
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* INPUTS_AHEAD: an agent queues at most QUEUE_MAX inputs during a turn and refuses the rest, so the listener never leaves more at once. */
@@ -714,20 +716,43 @@ static const char *rest_of(chat *k)
     return asked ? "requires_action" : "idle";
 }
 
+/* Under `hearing`, which is given up meanwhile. False: nothing came for a while. */
+static bool heard_soon(chat *k)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += CLI_REST_LOOK_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    return pthread_cond_timedwait(&k->heard_some, &k->hearing, &until) != ETIMEDOUT;
+}
+
+/* Another process has left something for the run while shells of it run in the background, such as a mode: it has been taken. Under `hearing`. */
+static bool stirs_at_rest(chat *k)
+{
+    pawl_err err = {0};
+    pawl_code rc;
+
+    pthread_mutex_unlock(&k->hearing);
+    rc = engine_rest_look(k->s->engine, k->s->run, &err);
+    pthread_mutex_lock(&k->hearing);
+    return rc != PAWL_OK;
+}
+
 bool chat_listener_wait(chat *k, unsigned heard)
 {
-    bool more;
-
     const char *rest = rest_of(k);
+    bool more, stirs = false;
 
     pthread_mutex_lock(&k->hearing);
-    while (k->heard == heard && !k->deaf) {
+    while (k->heard == heard && !k->deaf && !stirs) {
         k->rests = true;
         chat_state(k, rest);
-        pthread_cond_wait(&k->heard_some, &k->hearing);
+        stirs = !heard_soon(k) && stirs_at_rest(k);
     }
     k->rests = false;
-    more = k->heard != heard;
+    more = k->heard != heard || stirs;
     if (more)
         chat_state(k, "running");       /* before it is driven, and so before the result of what it drives */
     pthread_mutex_unlock(&k->hearing);

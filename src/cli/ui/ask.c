@@ -5,8 +5,11 @@
 #include "cli/ui/view.h"
 #include "cli/ui/format.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* ---- an answer from a text ---------------------------------------------------------------------------- */
 
@@ -453,7 +456,18 @@ static bool is_later(const pawl_wait *w, const char *line)
     return *line == '\0';
 }
 
-static ask_result ask_one(const cli_call *c, const pawl_wait *w, bool several, const char *no, buf *answer)
+ssize_t ask_line(cli_call *c, char **line, size_t *room)
+{
+    struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+    int ready = c->rests != NULL ? 0 : 1;
+
+    while (ready == 0)
+        if ((ready = poll(&in, 1, CLI_REST_LOOK_MS)) == 0 || (ready < 0 && errno == EINTR))
+            ready = c->rests(c->rests_ctx) ? 0 : -1;
+    return ready < 0 ? -1 : getline(line, room, stdin);
+}
+
+static ask_result ask_one(cli_call *c, const pawl_wait *w, bool several, const char *no, buf *answer)
 {
     const char *due = w->kind == PAWL_WAIT_APPROVAL ? "  [y]es, [n]o, [l]ater: " : several ? "  numbers or texts, with commas: " :
                       pawl_value_size(w->options) > 0 ? "  number or text: " : "  > ";
@@ -470,7 +484,7 @@ static ask_result ask_one(const cli_call *c, const pawl_wait *w, bool several, c
 
         fputs(due, stderr);
         fflush(stderr);
-        if ((n = getline(&line, &room, stdin)) < 0) {
+        if ((n = ask_line(c, &line, &room)) < 0) {
             fputc('\n', stderr);
             break;
         }

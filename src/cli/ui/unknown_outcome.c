@@ -162,7 +162,7 @@ ask_result doubt_ask(session *s, const char *run, const pawl_wait *w, buf *answe
 
     doubt_question(s, run, w);
     clearerr(stdin);            /* an end of file that was typed at an earlier question */
-    while (fputs("  > ", stderr), fflush(stderr), (n = getline(&line, &room, stdin)) >= 0) {
+    while (fputs("  > ", stderr), fflush(stderr), (n = ask_line(s->c, &line, &room)) >= 0) {
         pawl_err err = { PAWL_OK, "" };
 
         while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))

@@ -45,6 +45,7 @@ bool view_stopping(void);
 typedef enum ask_result { ASKED_ANSWER = 1, ASKED_LATER = 2, ASKED_GONE = 3 } ask_result;  /* GONE: stdin has ended, or Ctrl-C was pressed */
 /* Ask the person at the terminal the question of `w`, on stderr and stdin: prompt, options by number, what "no" and "later" do (`no`: the effect of a
  * denial; NULL: not printed); repeats until the answer fits schema and options. `answer` gets JSON text. */
+ssize_t ask_line(cli_call *c, char **line, size_t *room);       /* getline() of stdin; meanwhile c->rests is called */
 ask_result view_ask(cli_call *c, const pawl_wait *w, const char *no, buf *answer);
 /* unknown_outcome.c: the same for a wait that asks for the outcome of a command, answered in words. */
 struct session;

@@ -209,7 +209,7 @@ static pawl_code ended(tool_call *c, process *p, int64_t limit_ms)
 {
     buf *out = &c->out;
     size_t head = p->err_cut ? cut_end(p->out.data, p->out.size) : p->out.size, lost = p->err_cut ? cut_begin(p->err.data, p->err.size) : 0;
-    const bool late = p->stopped == STOPPED_TIMEOUT, fine = !late && p->signal == 0 && p->status == 0;
+    const bool late = p->stopped == STOPPED_TIMEOUT, planned = p->stopped == STOPPED_PLAN, fine = p->stopped == STOPPED_NOT && p->status == 0;
 
     if (p->stopped == STOPPED_CANCEL)
         return pawl_reply_fail(c->r, PAWL_CANCELED, "%s: canceled", c->job->effect);
@@ -217,6 +217,8 @@ static pawl_code ended(tool_call *c, process *p, int64_t limit_ms)
         return tool_nomem(c);
     if (late)
         buf_fmt(out, "Tool execution timed out: the command was ended after %lld ms%s\n", (long long)limit_ms, p->out.size > 0 ? "; it had written:" : "");
+    else if (planned)
+        buf_fmt(out, "the command was ended: the mode became plan, in which nothing is written%s\n", p->out.size > 0 ? "; it had written:" : "");
     else if (p->signal != 0)
         buf_fmt(out, "the command was ended by signal %d\n", p->signal);
     else if (p->status != 0)
@@ -309,7 +311,8 @@ static pawl_code bash_in(tool_call *c, const roots *r, bool reads, const sandbox
 {
     const int64_t limit_ms = input_count(c, "timeout_ms", BASH_MS), began = clock_ms();
     process p = { .job = c->job, .cwd = r->all[0].real, .output_bytes = KEPT_BYTES, .joined = true,
-                  .confined = true };     /* also without a sandbox: it is the model's command */
+                  .confined = true,       /* also without a sandbox: it is the model's command */
+                  .until_plan = in->n == 0 || !(reads || tool_in_plan(c->job)) };
     int git[ROOTS_MAX];
     pawl_err why = {0};
     pawl_code rc;
@@ -471,11 +474,13 @@ pawl_code tool_command(tool_call *c)
         return tool_nomem(c);
     job.later = NULL;           /* waits here, because the reply is converted afterwards */
     reply_init(&reply, &c->r->alloc);
-    rc = inside ? sandbox_command(&job, &reply, (effect_codes){ 0 }) : pawl_effect_command(&job, &reply, NULL);
+    rc = inside ? sandbox_command(&job, &reply, (effect_codes){ 0 }) : command_until_plan(&job, &reply);
     if (rc == PAWL_OK) {
         rc = program_ended(c, value_parse(&c->mem, reply.text.data, reply.text.size, "reply", NULL));
     } else if (rc == PAWL_CANCELED || rc == PAWL_UNKNOWN || rc == PAWL_NOMEM) {
         rc = pawl_reply_fail(c->r, rc, "%s", reply_why(&reply));
+    } else if (rc == PAWL_DENIED) {
+        rc = tool_error(c, "%s", reply_why(&reply));
     } else {
         rc = tool_error(c, rc == PAWL_TIMEOUT ? "Tool execution timed out: %s" : "IO error: %s", reply_why(&reply));
     }

@@ -211,7 +211,7 @@ pawl_code tool_perform(const pawl_job *job, pawl_reply *reply, void *arg)
     arena_init(&c.mem, &reply->alloc, 4096);
     buf_init(&c.out, &reply->alloc);
     c.until_ms = job_until(job, 0, &c.limit);
-    if (tool_in_plan(job) && e->tool.cls != PAWL_PERMISSION_READ && !e->any_mode)
+    if ((tool_in_plan(job) || job_planned(job)) && e->tool.cls != PAWL_PERMISSION_READ && !e->any_mode)
         rc = tool_denied(&c);
     else if ((rc = asked(&c, e, &told)) == PAWL_OK && !told && (rc = tool_stop(&c)) == PAWL_OK)
         rc = e->own != NULL ? e->own(&c) : e->fn(job, reply, e->arg);

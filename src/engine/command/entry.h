@@ -77,6 +77,7 @@ typedef struct entry_attempt {  /* the attempt that runs, or ran last */
     int64_t stop_ms;            /* by the steady clock: since when; 0: it need not */
     atomic_bool lease_lost;     /* another engine holds the run: this is no outcome of its command (S2) */
     bool not_started;           /* H the engine drains, or its leases are not known to be valid: the handler was not called */
+    atomic_bool planned;        /* the mode of its run has become plan since */
     bool thread_replaced;       /* under the lock of pool.c: its thread ends when it returns */
     char mode[24];              /* of its run, when it began */
 } entry_attempt;

@@ -1,6 +1,6 @@
 /* entry_make.c - makes an outbox entry, from an open command or from an entry that is given up.
  *
- * Called by reconcile.c and cancel.c on the driving thread, without a lock; stop_asked() and beat() are called by handlers, on their threads.
+ * Called by reconcile.c and cancel.c on the driving thread, without a lock; stop_asked(), became_plan() and beat() are called by handlers, on their threads.
  * A new entry meets the invariants O1 to O5 of entry.c. */
 #include "engine/command/attempt.h"
 #include "kernel/machine.h"
@@ -18,6 +18,13 @@ static bool stop_asked(const pawl_job *job)
     if (a->until_ms > 0 && steady_ms() > a->until_ms)
         a->overran = true;      /* noted here, since the store's clock may be a little behind */
     return a->stop || a->overran || (entry->e->abandoned && !entry->h->sql);    /* the store's transaction ends a command in SQL */
+}
+
+static bool became_plan(const pawl_job *job)
+{
+    const outbox_entry *entry = job->ctx;
+
+    return entry->attempt.planned;
 }
 
 static void beat(const pawl_job *job)
@@ -48,7 +55,7 @@ static outbox_entry *entry_alloc(pawl_engine *e, const char *id, const char *eff
     buf_init(&entry->cost.usage, &e->alloc);
     buf_init(&entry->output, &e->alloc);
     entry->job = (pawl_job){ .id = arena_strdup(&entry->mem, id, strlen(id)), .canceled = stop_asked, .heartbeat = beat, .say = job_say,
-                             .delta = job_delta, .finish = job_finish, .outlive = job_outlive, .ctx = entry };
+                             .delta = job_delta, .finish = job_finish, .outlive = job_outlive, .planned = became_plan, .ctx = entry };
     entry->e = e;
     entry->job.effect = effect == NULL ? NULL : arena_strdup(&entry->mem, effect, strlen(effect));
     entry->job.args = args == NULL ? NULL : value_copy(&entry->mem, args);

@@ -1,5 +1,5 @@
 /* outlive.c - what handlers leave running for their runs: it is ended when the run has ended, with the engine, and when another engine took the run; and what
- * may write of it in plan mode (A10, P1).
+ * may write of it in plan mode, as what they run themselves (A10, P1).
  *
  * Owns the list engine.left, under its own lock, which is held around no call of `end` and no other lock. job_outlive() is called on the thread of a
  * handler, the rest on the driving thread. Invariant: what is in the list is of a run that has not ended: a job that is stopped enters nothing, and a run
@@ -9,6 +9,7 @@
 #include "kernel/rights.h"
 #include "kernel/state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct left_running {
@@ -17,6 +18,7 @@ typedef struct left_running {
     void *ctx;
     uint64_t fence;             /* of this engine's last claim of the run; under left_lock */
     bool lost;                  /* another engine had the run since; under left_lock */
+    uint32_t mail;              /* deliveries that the last look at its mailbox found there */
     char run[];                 /* its id: when one life of it has ended, what is left of an earlier one has to end, too */
 } left_running;
 
@@ -116,6 +118,17 @@ void left_committed(pawl_engine *e, const char *run, pawl_state *st)
     }
 }
 
+/* An attempt that begins in plan mode is told, too: its handler knows the mode, and nothing of it may write. */
+void outbox_plan_tell(cached_run *r)
+{
+    if (!outbox_any_running(r) || run_mode(r->st, true) != RANK_PLAN)
+        return;
+    OUTBOX_EACH(r, entry, next, ENTRY_RUNNING)
+        entry->attempt.planned = true;
+    OUTBOX_EACH(r, unwanted, following, ENTRY_UNWANTED)
+        unwanted->attempt.planned = true;
+}
+
 void left_lost(pawl_engine *e, const char *run)
 {
     left_end_those(e, is_of_run, run, PAWL_LEFT_LOST);
@@ -152,6 +165,34 @@ void left_look(pawl_engine *e)
         pthread_mutex_unlock(&e->left_lock);
     }
     left_end_lost(e);
+}
+
+/* Whether no engine drives the run, and its mailbox has got something since the last look, which found `*mail` there. */
+static bool has_got_mail(pawl_engine *e, const char *run, uint32_t *mail)
+{
+    bool has = false;
+    pawl_head head;
+
+    pthread_mutex_lock(&e->lock);
+    if (e->store->verbs->head(e->store, run, &head, NULL) == PAWL_OK) {
+        has = head.mail > *mail && head.owner == NULL;
+        *mail = head.owner == NULL ? head.mail : 0;
+    }
+    pthread_mutex_unlock(&e->lock);
+    return has;
+}
+
+bool left_has_mail(pawl_engine *e, const char *also, char run[RUN_BYTES_MAX + 1])
+{
+    left_running *one = left_first(e);
+    bool has = one != NULL && has_got_mail(e, also, &e->rest_mail);
+
+    if (has)
+        snprintf(run, RUN_BYTES_MAX + 1, "%s", also);
+    for (; one != NULL && !has; one = one->next)
+        if ((has = has_got_mail(e, one->run, &one->mail)))
+            snprintf(run, RUN_BYTES_MAX + 1, "%s", one->run);
+    return has;
 }
 
 void left_end_all(pawl_engine *e)

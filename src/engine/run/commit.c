@@ -110,6 +110,7 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
         ring_stored(h, r, a->seq, records);
     tell_watcher(e, r);
     left_committed(e, r->id, r->st);
+    outbox_plan_tell(r);
     blobs_stored(e, r);
     buf_reset(&r->lines);
     buf_reset(&r->snapshot);
