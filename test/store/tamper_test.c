@@ -758,6 +758,24 @@ PAWL_TEST(test_K5_K11_a_child_that_cannot_be_loaded_holds_up_nobody)
     unmake();
 }
 
+/* The parent was driven without end, since its child, which could not leave its end there, counted as one that had moved. */
+PAWL_TEST(test_K5_K11_a_mailbox_that_counts_as_full_holds_up_nobody)
+{
+    pawl_engine *e;
+
+    make(1);
+    sql("UPDATE heads SET mail=mail+8796093022208 WHERE no=" NO("b"));
+    CHECK_INT(sqlite3_changes(db), 1);
+    buf_reset(&acts);
+    e = engine_on(store_open());
+    answers_one(e, runs[3].id);
+    CHECK(pawl_run(e, "b", NULL, NULL) != PAWL_HALTED);
+    CHECK_INT(acts.size, 0);
+    pawl_engine_free(e);
+    found = tried = 1;
+    unmake();
+}
+
 /* A case is a bit of a byte; with --all 100,000 of them. */
 PAWL_TEST(test_K11_bits_at_random_are_found_or_mean_nothing)
 {
@@ -778,7 +796,5 @@ int main(int argc, char **argv)
     const bool there = mkdtemp(folder) != NULL && chdir(folder) == 0;
     const int status = check_main(argc, argv);
 
-    if (there)
-        rmdir(folder);
-    return status;
+    return there && rmdir(folder) != 0 ? 1 : status;
 }

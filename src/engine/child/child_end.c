@@ -110,6 +110,6 @@ pawl_code child_notify(pawl_engine *e, cached_run *r, pawl_err *err)
     if (rc == PAWL_GONE || rc == PAWL_CONFLICT || rc == PAWL_INVALID)
         rc = PAWL_OK;           /* the parent was removed, or has the delivery already */
     r->parent_notified = rc == PAWL_OK;
-    e->delivered = true;
+    e->delivered = e->delivered || rc == PAWL_OK;
     return rc == PAWL_OK || why.code == PAWL_OK ? rc : fail(err, rc, "%s", why.text);
 }

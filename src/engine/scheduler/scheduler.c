@@ -249,7 +249,7 @@ static pawl_code step_once(pawl_engine *e, cached_run *r, run_batch *c, pawl_err
     outbox_drop_leftovers(e, r, next);
     if (next == PAWL_HALTED && child_must_notify(r)) {
         rc = child_notify(e, r, err);
-        c->moved = true;
+        c->moved = c->moved || rc == PAWL_OK;   /* the mailbox of its parent may be full: then it is parked, and nothing has moved */
         return rc;
     }
     if (next == PAWL_PENDING) {
