@@ -271,7 +271,7 @@ static bool work_visit(int64_t n)
 }
 
 /* Commands of no visit: a reducer makes them, a thousand at each signal. */
-static pawl_code reduce_calls(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code reduce_calls(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     for (int i = 0; h->kind == PAWL_EV_SIGNAL && i < FEW; i++)

@@ -5,7 +5,7 @@
 
 static pawl_code ask(pawl_step *s, const char *tag, const pawl_value *text) { pawl_flow_call(s, tag, tag, text); return PAWL_OK; }
 
-static pawl_code on_event(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code on_event(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     const char *draft = pawl_get_string(s, "draft"), *text = pawl_value_string(h->value);
     (void)arg;

@@ -1,14 +1,15 @@
-/* base.h - what every other header of Pawl stands on: codes, errors, memory, values.
+/* base.h - the base of every other header of Pawl: codes, errors, memory, values.
  *
  * Everywhere in this library:
  *   errors   0 is success; below 0 the call failed and changed nothing; above 0 it
  *            worked and the run is not over. `err` comes last, may be NULL, starts
- *            as {0} and keeps the first failure it is told.
- *   values   a `const pawl_value *` is lent and frozen: it lives as long as the step
- *            or the state it came from, and is never freed by the borrower.
- *            NULL where a value is due means that something before failed, and flows
- *            on, so that calls may be nested unchecked.
- *   strings  UTF-8, copied in; handed out, they live as long as their owner.
+ *            as {0} and keeps the first failure that is stored in it.
+ *   values   a `const pawl_value *` is lent and read-only: it is valid as long as the
+ *            step or the state that it came from, and the caller never frees it.
+ *            NULL in place of a value means that an earlier call failed. Calls accept
+ *            it and pass the failure on, so they may be nested unchecked.
+ *   strings  UTF-8. Passed in, they are copied; returned, they are valid as long as
+ *            their owner.
  *   time     `_ms` counts milliseconds; `time_ms` counts them from the Unix epoch.
  *   threads  a pawl_machine is immutable and may be shared; any other object belongs
  *            to one thread at a time. There are no globals.
@@ -49,19 +50,19 @@ typedef enum pawl_code {
     PAWL_LIMIT = -3,       /* a named limit is reached */
     PAWL_CONFLICT = -4,    /* another writer changed the run or the object first */
     PAWL_TRANSIENT = -5,   /* worth trying again */
-    PAWL_IO = -6,          /* what is committed could not be read or written */
+    PAWL_IO = -6,          /* committed data could not be read or written */
     PAWL_CORRUPT = -7,     /* the journal contradicts itself or the machine */
-    PAWL_EFFECT = -8,      /* a command failed for good; its receipt says why */
+    PAWL_EFFECT = -8,      /* all attempts of a command failed; its receipt says why */
     PAWL_TIMEOUT = -9,     /* a deadline passed */
-    PAWL_CANCELED = -10,   /* it was canceled */
+    PAWL_CANCELED = -10,   /* the run or the command was canceled */
     PAWL_DENIED = -11,     /* a hook, a policy or a person said no */
-    PAWL_GONE = -12,       /* it existed, and was pruned, erased or replaced */
+    PAWL_GONE = -12,       /* the object existed, and was pruned, erased or replaced */
     PAWL_UNKNOWN = -13,    /* the outcome of a command cannot be known */
     PAWL_FENCED = -14,     /* another worker holds the run now: this one lost its lease */
     PAWL_HELD = -15        /* another worker holds the run */
 } pawl_code;
 
-/* The name of `code` ("conflict"), or "unnamed" for a number that is none. Static. */
+/* The name of `code` ("conflict"), or "unnamed" for an unknown number. Static. */
 PAWL_API const char *pawl_code_name(pawl_code code);
 
 /* The code of that name, or PAWL_INVALID. `name` may be NULL. */
@@ -73,8 +74,8 @@ typedef struct pawl_err {
 } pawl_err;
 
 /* Memory comes from one function: `size` bytes for `ptr` (NULL: new) that had `old_size`,
- * aligned for any type; size 0 frees and returns NULL. Returns NULL when there is none,
- * and then `ptr` stands. Called by one thread at a time per object that was given it. */
+ * aligned for any type; size 0 frees and returns NULL. Returns NULL when there is no memory,
+ * and `ptr` is then unchanged. Called by one thread at a time for each object that uses it. */
 typedef struct pawl_alloc {
     void *(*resize)(void *ctx, void *ptr, size_t old_size, size_t size);
     void *ctx;
@@ -101,7 +102,7 @@ typedef enum pawl_type {
     PAWL_TYPE_OBJECT = 7
 } pawl_type;
 
-/* All of these take NULL, and then give the answer of a value of another type. */
+/* All of these accept NULL, and then return what they return for a value of another type. */
 PAWL_API pawl_type pawl_value_type(const pawl_value *v);
 PAWL_API bool pawl_value_bool(const pawl_value *v);            /* false unless it is true */
 PAWL_API int64_t pawl_value_int(const pawl_value *v);          /* 0 unless it is an integer in range */
@@ -120,7 +121,7 @@ PAWL_API bool pawl_value_equal(const pawl_value *a, const pawl_value *b);
  *     pawl_iter it = pawl_iter_of(v);
  *     const pawl_value *key, *item;
  *     while ((item = pawl_iter_next(&it, &key)) != NULL) ...
- * `key` may be NULL when it is not wanted; it is set to NULL in an array. */
+ * `key` may be NULL; in an array *key is set to NULL. */
 typedef struct pawl_iter {
     const pawl_value *next;
     size_t left;

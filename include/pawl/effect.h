@@ -14,7 +14,7 @@ extern "C" {
 typedef struct pawl_job pawl_job;
 typedef struct pawl_reply pawl_reply;
 
-/* What a piece of a handler's output is, while it comes: see pawl_job_say. */
+/* The kind of a piece of a handler's output while it works: see pawl_job_say. */
 typedef enum pawl_delta_kind {
     PAWL_DELTA_CUSTOM = 0,      /* JSON under a name of your own: what job->say() makes; pawl_job_say refuses it */
     PAWL_DELTA_BEGIN,           /* a model begins to answer: the pieces of an earlier attempt are void. `number`: the attempt; no bytes */
@@ -76,15 +76,15 @@ struct pawl_job {
      * the reply. Job and reply may not be used afterwards. */
     void (*finish)(const pawl_job *job, pawl_code code);
     bool alone;                   /* called on the driving thread with no other command open: answering later saves no thread, and costs a hand-over */
-    /* For pawl_job_say alone: takes a delta where `say` is that of whoever made the job, and else returns PAWL_PENDING. May be NULL. */
+    /* Used by pawl_job_say only: takes a delta if `say` was not replaced since the job was made, else returns PAWL_PENDING. May be NULL. */
     pawl_code (*delta)(const pawl_job *job, const pawl_delta *delta);
     /* The rules in the channel "@policy" of the run when this attempt begins, as long as the job: a handler that opens files decides by them on what it
      * has opened (P8). NULL: there are none. */
     const pawl_policy *policy;
     /* For what a handler leaves running for its run after it has returned, such as a program in the background: `end` is called when it must end. With
      * PAWL_LEFT_PLAN after each commit of the run in plan mode, so any number of times: what may write ends, the rest may go on. With another reason once,
-     * and last. It begins the end and does not block: it is called on the driving thread. Whoever owns `ctx` keeps it until the last call. By the handler,
-     * before it returns. PAWL_OK; PAWL_CANCELED: the job must stop; PAWL_NOMEM. NULL: nothing may outlive this job. */
+     * and last. `end` does not block: it is called on the driving thread, and only starts the end. `ctx` must be valid until the last call. Call it in the
+     * handler, before that returns. PAWL_OK; PAWL_CANCELED: the job must stop; PAWL_NOMEM. NULL: nothing may outlive this job. */
     pawl_code (*outlive)(const pawl_job *job, pawl_end_fn *end, void *ctx);
     /* True: the mode of the run has become plan since this attempt began, so what may write ends (P1). A handler asks as it asks canceled(); the outcome of
      * its command is its own. NULL: never. */
@@ -100,7 +100,7 @@ PAWL_API pawl_code pawl_job_say(const pawl_job *job, const pawl_delta *delta);
 /* Performs `job`. Returns PAWL_OK after a pawl_reply_... call has set the result (none: null), or a code below 0. PAWL_TRANSIENT, PAWL_TIMEOUT and PAWL_IO
  * are retried as the command says; a command of class once then has an unknown outcome instead, unless pawl_reply_untouched was called. Any other code is
  * final. PAWL_PENDING: answered later, see pawl_job.later. `arg` is that of pawl_engine_effect. Called on any thread, several at once. Over a limit it is
- * told to stop by canceled(), and is not cut off: whether its command waits for it says pawl_engine_threads. */
+ * told to stop by canceled(), and is not cut off; pawl_engine_threads says whether its command waits for it. */
 typedef pawl_code pawl_handler_fn(const pawl_job *job, pawl_reply *reply, void *arg);
 
 /* ---- replies --------------------------------------------------------------------------------- */

@@ -146,7 +146,7 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_begin(pawl_engine *e, const char *run, con
  *                256 of those that pawl_work drove)
  *   mode         plan, default, acceptEdits or bypassPermissions (P1): its start writes it to "@mode", unless its input has a lower one.
  *                A machine without modes is refused plan mode; agents have them, and graphs with pawl_graph_modes
- *   rights       the highest mode that it may ever have, as a mode: no input, no update and no child gets above it
+ *   rights       the highest mode that it may ever have, as a mode: no input, no update and no child exceeds it
  *   budget       what it and its children may spend (A8); pawl_state_spent has the balance
  * Texts have at most 4096 bytes. A run that exists must agree with what is given of life, seed, context, parent, labels, mode, rights, priority, budget,
  * dedupe key, deadline and retention; else PAWL_CONFLICT, and err says which. Author, time and trace are not compared. */
@@ -222,7 +222,7 @@ PAWL_API void pawl_engine_secret(pawl_engine *e, pawl_secret_fn *fn, void *ctx);
 
 /* ---- anchors (P12) --------------------------------------------------------------------------------------------------------- */
 
-/* The newest stored head of a run, to be kept where who can write the store cannot change it. Texts are lent for the call. */
+/* The newest stored head of a run, to be kept where somebody who can write the store cannot change it. Texts are lent for the call. */
 typedef struct pawl_anchor {
     const char *run;
     uint64_t life;
@@ -240,7 +240,7 @@ typedef pawl_code pawl_anchor_fn(void *ctx, const char *store, const pawl_anchor
 /* From now on a head is kept by `fn` before the lease of its run is released (the run ended, waits, was parked, or is left to others), and before anything
  * is dispatched after an answer, an update, a signal or an input. Steps in between are not. When `fn` fails, the call that drives returns PAWL_IO (or
  * PAWL_TRANSIENT or PAWL_NOMEM, as `fn` did), nothing more of the run is dispatched, and its lease is kept: the next call that drives it tries again; when
- * this process has ended, who claims it anchors it first. The same head may be kept twice. Set it before runs are driven. PAWL_INVALID: no function; a
+ * this process has ended, the engine that claims the run anchors it first. The same head may be kept twice. Set it before runs are driven. PAWL_INVALID: no function; a
  * code of the store: its id cannot be read. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_engine_anchor(pawl_engine *e, pawl_anchor_fn *fn, void *ctx, pawl_err *err);
 

@@ -1,8 +1,8 @@
 /* flow.h - three more ways to write a machine: a reducer, a step table, linear steps (F1).
  *
- * All three are journaled, resumed, forked and verified alike. Which one to take is taste:
- *   reducer    one function from (state, event) to what happens; nothing is run twice
- *   steps      named functions that hand a payload on; each may call and ask inline
+ * All three are journaled, resumed, forked and verified in the same way. Choose the one that reads best:
+ *   reducer    one function from (state, event) to a step; no code runs twice
+ *   steps      named functions that pass a payload on; each may call and ask inline
  *   linear     one function, top to bottom; its calls are known by their position */
 #ifndef PAWL_FLOW_H
 #define PAWL_FLOW_H
@@ -18,21 +18,21 @@ enum { PAWL_FLOW_COMMANDS_MAX = 1000 };       /* of a reducer for one event; mor
 /* ---- reducer --------------------------------------------------------------------------------- */
 
 /* What the reducer receives. A receipt has the tag of its command. */
-typedef struct pawl_happening {
+typedef struct pawl_input_event {
     pawl_event_kind kind;       /* START, RECEIPT, TIMER, SIGNAL, ANSWER, UPDATE, REOPEN */
     const char *tag;            /* of the command or the wait; the signal's name ("input" for input that no wait asked for); else NULL */
     pawl_outcome outcome;       /* of a receipt */
     const pawl_value *value;    /* may be NULL; of a signal or a timer that brings none: null */
     int64_t time_ms;
-} pawl_happening;
+} pawl_input_event;
 
 /* Pure. Reads with pawl_get, writes with pawl_set (kept at once), pawl_flow_call and the like for commands. Returns
  * PAWL_OK, PAWL_IGNORED (nothing is kept), what pawl_flow_complete or pawl_flow_reject return, or below 0: the run fails. */
-typedef pawl_code pawl_reducer_fn(pawl_step *s, const pawl_happening *h, void *arg);
+typedef pawl_code pawl_reducer_fn(pawl_step *s, const pawl_input_event *h, void *arg);
 
 PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_reducer(const char *name, uint32_t version, const pawl_channel *channels, size_t n,
                                                        pawl_reducer_fn *fn, void *arg, const pawl_alloc *alloc, pawl_err *err);
-/* Commands of a reducer: performed once the entry is stored; their receipts come back as happenings with `tag`. */
+/* Commands of a reducer: performed once the entry is stored; their receipts come back as input events with `tag`. */
 PAWL_API void pawl_flow_call(pawl_step *s, const char *tag, const char *effect, const pawl_value *args);
 /* The same with what it may cost at most (A8); NULL: as its effect declares. PAWL_LIMIT: there is no budget for it, and it is not made; with
  * pawl_flow_call the run fails then. PAWL_INVALID: the call is wrong; the step keeps the fault, and the run fails with it. */
@@ -50,7 +50,7 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_flow_spawn(pawl_step *s, const char *tag, 
 /* Cancels all open commands and waits with `tag`, except those that this event made: a running handler is stopped, a child run is canceled, and later
  * results are ignored. */
 PAWL_API void pawl_flow_drop(pawl_step *s, const char *tag);
-/* Its slot is `tag` unless said; where that is open already, with a number: "rate.2". */
+/* The slot of the wait is that of `q`, else `tag`; if a wait with that slot is open, a number is added: "rate.2". */
 PAWL_API void pawl_flow_ask(pawl_step *s, const char *tag, const pawl_question *q);
 /* Ends the run, and cancels everything that is open. */
 PAWL_API pawl_code pawl_flow_complete(pawl_step *s);
@@ -58,9 +58,9 @@ PAWL_API pawl_code pawl_flow_reject(pawl_step *s, const char *reason);
 
 /* ---- step table ---------------------------------------------------------------------------------- */
 
-/* `payload` is what the step before handed on; on the first call (F2) the default: the first value of the channel
- * "payload" where one is declared, else NULL. `input` is the content that woke it, when it takes input or resumes: the
- * member "input" of the start event's value, or the answer; else NULL. */
+/* `payload` is what the step before passed on; on the first call (F2) the first value of the channel "payload", if one is
+ * declared, else NULL. `input`, of a step that takes input or resumes: the member "input" of the start event's value, or
+ * the answer; else NULL. */
 typedef pawl_code pawl_flow_step_fn(pawl_step *s, const pawl_value *payload, const pawl_value *input, void *arg);
 
 typedef struct pawl_flow_step {
@@ -75,18 +75,18 @@ typedef struct pawl_flow_step {
 PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_steps(const char *name, uint32_t version, const pawl_flow_step *steps, size_t n,
                                                      const pawl_channel *channels, size_t channel_count, void *arg,
                                                      const pawl_alloc *alloc, pawl_err *err);
-/* Go on at `step` with `payload`; NULL: with the one that is stored. PAWL_END ends the flow, as pawl_flow_complete does. */
+/* Continues at `step` with `payload`; NULL: with the stored one. PAWL_END ends the flow, as pawl_flow_complete does. */
 PAWL_API pawl_code pawl_flow_goto(pawl_step *s, const char *step, const pawl_value *payload);
-/* Wait for input in `slot`; the step that resumes from this one goes on with `payload` and the answer. */
+/* Waits for input in `slot`; the step that resumes from this one continues with `payload` and the answer. */
 PAWL_API pawl_code pawl_flow_await(pawl_step *s, const char *slot, const pawl_value *prompt, const pawl_value *payload);
 /* The same with all of a question (pawl/kernel/node.h; lent for the call, NULL: an empty one): the answer must match its schema or be one of its options.
- * Another is refused where it is given, in one line, and the wait stays open (W3). Its kind is input (0) or a question; PAWL_INVALID: another kind. */
+ * Any other answer is refused with one line, and the wait stays open (W3). Its kind is input (0) or a question; PAWL_INVALID: another kind. */
 PAWL_API pawl_code pawl_flow_await_with(pawl_step *s, const pawl_question *q, const pawl_value *payload);
 
 /* ---- linear --------------------------------------------------------------------------------------- */
 
 /* One node, one visit: pawl_call and pawl_ask in plain C, loops and all; returning PAWL_OK completes the run. `input` is
- * the start event's value: one channel, "input". At most `max_calls` calls (0: 1000): what loops for ever is a graph. */
+ * the start event's value: one channel, "input". At most `max_calls` calls (0: 1000): write an endless loop as a graph. */
 typedef pawl_code pawl_flow_linear_fn(pawl_step *s, const pawl_value *input, void *arg);
 PAWL_API PAWL_MUST_USE pawl_machine *pawl_flow_linear(const char *name, uint32_t version, const pawl_channel *channels, size_t n,
                                                       pawl_flow_linear_fn *fn, void *arg, uint32_t max_calls,

@@ -123,7 +123,7 @@ PAWL_API void pawl_graph_requires(pawl_graph *g, const char *node, const char *m
  * a verdict: proceed, modify, replace, deny, ask or defer ("Verdicts of a hook" in docs/INTERFACES.md). */
 typedef enum pawl_phase { PAWL_PHASE_BEFORE = 1, PAWL_PHASE_AFTER = 2 } pawl_phase;
 PAWL_API void pawl_graph_hook(pawl_graph *g, const char *node, pawl_phase phase, const char *effect);
-/* The same, and its arguments have also "state", an object of all channels, by reference, and "mode", of a graph with modes; else null. */
+/* The same; its arguments also have "state", an object of all channels, by reference, and "mode", the mode of a graph with modes, else null. */
 PAWL_API void pawl_graph_hook_state(pawl_graph *g, const char *node, pawl_phase phase, const char *effect);
 
 /* Declares class, retry, limits and cost of an effect (E5); NULL: the defaults. An effect that is declared twice, also in subgraphs, must be declared alike. */

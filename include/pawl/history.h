@@ -73,7 +73,7 @@ typedef enum pawl_anchor_fault {
     PAWL_ANCHOR_CUT = 1,        /* the journal ends before the anchored head */
     PAWL_ANCHOR_REWRITTEN,      /* it has another entry there, or other task records after it */
     PAWL_ANCHOR_MISSING,        /* there is no such run, and neither its retention nor a person has removed it */
-    PAWL_ANCHOR_PRUNED,         /* it begins after the newest anchored head, so nothing ties it to that */
+    PAWL_ANCHOR_PRUNED,         /* it begins after the newest anchored head, so it cannot be compared with that */
     PAWL_ANCHOR_DAMAGED,        /* its chain of hashes is broken */
     PAWL_ANCHOR_NONSENSE,       /* a line is no anchor */
     PAWL_ANCHOR_FOREIGN         /* there are anchors, and runs, but no anchor of this store */
@@ -96,7 +96,7 @@ typedef struct pawl_anchored {
     uint64_t others;            /* of other stores */
     uint64_t torn;              /* lines that were cut off, as by a crash: no findings */
     size_t runs;                /* runs that have an anchor */
-    size_t good;                /* of these, runs that bear out all of them */
+    size_t good;                /* of these, runs whose journals agree with all their anchors */
     size_t removed;             /* that their retention or a person has removed */
     size_t ahead;               /* good ones that have entries after their newest anchor */
     size_t unanchored;          /* runs of the store without an anchor */

@@ -1,4 +1,4 @@
-/* host.h - agents in a program: they are driven on a thread of the host's own, and spoken to by handles (A3 to A7).
+/* host.h - agents in a program: a host drives them on a thread of its own, handles send messages to them and read them (A3 to A7).
  *
  *     pawl_host *h = pawl_host_new(engine, NULL, &err);
  *     if (pawl_host_spawn(h, "helper", "chat-1", "{\"input\":\"hello\"}", &a, &err) == PAWL_OK &&
@@ -94,8 +94,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_handle_answer(pawl_handle *a, const char *
  * of the model and is decided once more (P2); NULL: the arguments of the model. `wait`: as above, for approvals only. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_permit(pawl_handle *a, const char *wait, bool yes, const char *note, const char *input, pawl_err *err);
 
-/* The same yes, and from now on for every call that the same rules match: they are added to the grants of the agent, and of the child that asks, until
- * `until_ms` (ms since 1970; 0: as long as they run). The yes is delivered first: if the rules cannot be, err says why and this one call is allowed.
+/* Approves the call, and every later call that the same rules match: they are added to the grants of the agent, and of the child that asks, until
+ * `until_ms` (ms since 1970; 0: as long as they run). The approval is delivered first: if the rules cannot be, err says why and only this call is allowed.
  * PAWL_INVALID: no allow rule could allow it (a rule, a hook or a signature asks), and err says why; PAWL_CONFLICT: it is not open. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_handle_allow(pawl_handle *a, const char *wait, int64_t until_ms, pawl_err *err);
 /* Sets the mode of the agent and lowers that of its children; above `rights` of its run it becomes that. PAWL_INVALID: no such mode. */
@@ -111,7 +111,7 @@ typedef struct pawl_handle_view {   /* a copy, for pawl_handle_view_free; what i
     pawl_badge badge;
     pawl_status status;         /* of its run: input-required also when only a child that it waits for asks */
     bool over;                  /* `status` is terminal */
-    bool told;                  /* it, or one of those children, has a message that it has not taken yet */
+    bool has_mail;              /* the agent, or one of those children, has a message that it has not taken yet */
     const char *parked;         /* why no worker can drive it; NULL: it is not parked */
     uint64_t seq;               /* the entry that led to this state */
     int64_t time_ms;            /* the time of that entry */

@@ -1,8 +1,8 @@
 /* store_simple.h - a store of your own in three methods: put, get and list of opaque records (docs/STORES.md).
  *
  * pawl_store_simple makes a whole store of them: every verb of pawl/store_verbs.h, with leases, mailboxes, waits, snapshots, pruning. Each run has one
- * record that counts, its head. A write puts what is large into records of their own first, and then replaces the head: that one compare-and-set makes all
- * of it true, or none. What an interrupted write left behind is never read, and the verb vacuum removes it;
+ * record that decides, its head. A write puts large data into records of their own first, and then replaces the head: that one compare-and-set makes all
+ * of it valid, or none. Records that an interrupted write left behind are never read, and the verb vacuum removes them;
  * but a blob stays until its run is removed.
  *
  * What the methods promise each other, and nothing more:
@@ -33,7 +33,7 @@ typedef bool pawl_record_fn(void *ctx, const char *key, uint64_t version);
  *
  * Each returns PAWL_OK or a code below 0; what failed goes to err->text, one line without the key and the name of the store, which Pawl adds. It may stay
  * empty; `err` is never NULL. After any code but PAWL_OK and PAWL_INVALID a put may have happened or not (PAWL_CONFLICT: with a first try of
- * itself, which a client library repeated): Pawl looks. */
+ * itself, which a client library repeated): Pawl reads the record to find out. */
 typedef struct pawl_simple_methods {
     const char *name;           /* "folder": named in errors */
     /* Replaces the record under `key` if its version is `before` now, which is 0 when there is none; else PAWL_CONFLICT, and nothing changes. The record then
@@ -56,8 +56,8 @@ typedef struct pawl_simple {    /* NULL or 0: the default */
 /* A store on these methods. `methods` is copied, `ctx` is lent until `close`; `options` may be NULL. Nothing is written before the first run begins. NULL: see
  * err: PAWL_INVALID: a method or the name is missing, or the namespace is none; PAWL_NOMEM; then `close` was not called.
  *
- * What is less than in the store in SQLite: an append to many runs stores each by itself, so that after an error some may be stored and others not; the verb
- * version is 0 (a look costs a read); a list reads the head of each run that was changed since this handle saw it; pawl_within and backup are PAWL_INVALID.
+ * Compared with the store in SQLite: an append to many runs stores each by itself, so after an error some may be stored and others not; the verb
+ * version returns 0 (polling costs a read); a list reads the head of each run that was changed since this handle saw it; pawl_within and backup are PAWL_INVALID.
  * A record that is damaged is PAWL_CORRUPT, and err names it. */
 PAWL_API pawl_store *pawl_store_simple(const pawl_simple_methods *methods, void *ctx, const pawl_simple *options, pawl_err *err);
 

@@ -5,7 +5,7 @@
  *     cc my_store_test.c my_store.c -lpawl-store-test -lpawl
  *
  * The tests write to the store that they are given and remove ALL RECORDS in it, again and again: give them one of their own. Each is named after the promise
- * that it proves (docs/DESIGN.md). A failing test prints file, line and what differs on stderr; the last line on stdout is `N passed, N failed, N skipped`.
+ * that it proves (docs/IDEAS.md). A failing test prints file, line and what differs on stderr; the last line on stdout is `N passed, N failed, N skipped`.
  * Arguments of the program: a part of the names of the tests to run, `--seed N`, and `--all` (no samples). Both functions return the exit status: 0, or 1
  * when a test failed or none passed. On the calling thread; once in a process. */
 #ifndef PAWL_STORE_TEST_H

@@ -58,7 +58,7 @@ const char *child_run_of(turn *t, uint32_t k);  /* the run id of the sub-agent o
 
 /* ---- persist.c: between two events ---------------------------------------------------------------------------- */
 
-pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happening *h);
+pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_input_event *h);
 void turn_save(turn *t);
 void message_add(turn *t, const pawl_value *message);
 void queue_put(turn *t, const pawl_value *message);
@@ -202,7 +202,7 @@ void on_post_tools(turn *t);
 
 /* ---- reduce.c, machine.c ---------------------------------------------------------------------------------------- */
 
-pawl_code agent_reduce(pawl_step *s, const pawl_happening *h, void *arg);   /* one event; `arg` is the agent_def */
+pawl_code agent_reduce(pawl_step *s, const pawl_input_event *h, void *arg);   /* one event; `arg` is the agent_def */
 const pawl_agent *agent_of(const pawl_machine *m);  /* its description without name, options and system; NULL: no agent. `m` may be NULL */
 
 #endif

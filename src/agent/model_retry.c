@@ -27,7 +27,7 @@ const char *reply_error(turn *t)
 {
     const char *text = pawl_value_string(pawl_value_get(t->h->value, "text"));
 
-    return t->h->outcome == PAWL_TIMED_OUT ? "Request timed out" : text != NULL ? text_cut(t, text, 1000) : "it failed";
+    return t->h->outcome == PAWL_OUTCOME_TIMEOUT ? "Request timed out" : text != NULL ? text_cut(t, text, 1000) : "it failed";
 }
 
 /* Before the next attempt, when `failed` of them have failed. A longer Retry-After counts. */

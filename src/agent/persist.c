@@ -138,7 +138,7 @@ static void lifecycle_load(turn *t)
                       .overflow = pawl_value_bool(pawl_value_get(v, "heavy")), .answers = v != NULL ? pawl_get(t->s, "@heard") : NULL };
 }
 
-pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_happening *h)
+pawl_code turn_load(turn *t, pawl_step *s, const agent_def *d, const pawl_input_event *h)
 {
     const pawl_value *v = pawl_get(s, "@agent");
 

@@ -204,7 +204,7 @@ static void steps_run(turn *t)
 
 /* ---- entry point ---------------------------------------------------------------------------------------------- */
 
-pawl_code agent_reduce(pawl_step *s, const pawl_happening *h, void *arg)
+pawl_code agent_reduce(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     turn t;
     pawl_code rc = turn_load(&t, s, arg, h);

@@ -115,9 +115,9 @@ static const char *why_not(turn *t)
 {
     const char *text = pawl_value_string(pawl_value_get(t->h->value, "text"));
 
-    if (t->h->outcome == PAWL_TIMED_OUT)
+    if (t->h->outcome == PAWL_OUTCOME_TIMEOUT)
         return "Tool execution timed out";
-    if (t->h->outcome == PAWL_CALLED_OFF)
+    if (t->h->outcome == PAWL_OUTCOME_CANCELED)
         return "Interrupted";
     if (t->h->outcome == PAWL_OUTCOME_UNKNOWN)
         return "It was begun, and nobody knows what came of it";

@@ -73,7 +73,7 @@ typedef struct agent_def {      /* owned by the machine */
 typedef struct turn {
     pawl_step *s;
     const agent_def *def;
-    const pawl_happening *h;
+    const pawl_input_event *h;
     arena *mem;                 /* of the step */
     /* stored in @agent */
     phase at;

@@ -332,13 +332,13 @@ pawl_code pawl_flow_reject(pawl_step *s, const char *reason)
     return pawl_fail(s, PAWL_DENIED, "%s", reason != NULL ? reason : "rejected");
 }
 
-/* ---- what it is told ---------------------------------------------------------------------------------- */
+/* ---- what it receives ---------------------------------------------------------------------------------- */
 
-static void happening_of(pawl_step *s, pawl_happening *h)
+static void input_event_of(pawl_step *s, pawl_input_event *h)
 {
     const pawl_event *ev = s->ev;
 
-    *h = (pawl_happening){ .kind = ev->kind, .tag = ev->kind == PAWL_EV_SIGNAL ? ev->name : NULL, .outcome = ev->outcome,
+    *h = (pawl_input_event){ .kind = ev->kind, .tag = ev->kind == PAWL_EV_SIGNAL ? ev->name : NULL, .outcome = ev->outcome,
                            .value = s->in != NULL ? s->in->value : s->value, .time_ms = s->now };
     if ((ev->kind == PAWL_EV_INPUT || ev->kind == PAWL_EV_SIGNAL) && s->answered != NULL)
         h->kind = PAWL_EV_ANSWER;
@@ -467,7 +467,7 @@ static pawl_code reducer_result(pawl_step *s, visit *v, pawl_code rc, pawl_err *
 static pawl_code reducer_drive(const pawl_machine *m, pawl_step *s, pawl_err *err)
 {
     const reducer_machine *r = (const reducer_machine *)(const void *)m;
-    pawl_happening h;
+    pawl_input_event h;
     visit v;
     pawl_code rc;
 
@@ -475,7 +475,7 @@ static pawl_code reducer_drive(const pawl_machine *m, pawl_step *s, pawl_err *er
         return s->ev->kind == PAWL_EV_ADOPT ? PAWL_OK : PAWL_IGNORED;
     if (s->ev->kind == PAWL_EV_UPDATE && s->ev->name != NULL)
         return fail(err, PAWL_INVALID, "%s: no node \"%.64s\" to update as", s->st->run, s->ev->name);
-    happening_of(s, &h);
+    input_event_of(s, &h);
     visit_begin(s, &v, &s->st->root, NULL, "@", "");
     v.now = s->now;
     v.max_calls = PAWL_FLOW_COMMANDS_MAX;

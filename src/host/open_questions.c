@@ -13,7 +13,7 @@
 
 _Static_assert((int)ASKS_RUN_BYTES == (int)RUN_BYTES_MAX + 1, "a run's id has another length");
 
-typedef struct question_reader { pawl_store *store; arena *mem; asks *out; bool *told; pawl_err *err; } question_reader;
+typedef struct question_reader { pawl_store *store; arena *mem; asks *out; bool *mail; pawl_err *err; } question_reader;
 
 static const pawl_value *kept_value(arena *mem, const pawl_value *v)
 {
@@ -89,8 +89,8 @@ static pawl_code children_read(question_reader *r, pawl_state *st, pawl_step *st
             return rc;
         if (cmd.kind != PAWL_COMMAND_SPAWN) {
             r->out->works = true;
-            if (r->told != NULL)
-                *r->told = *r->told || is_tell(st, &cmd);
+            if (r->mail != NULL)
+                *r->mail = *r->mail || is_tell(st, &cmd);
             continue;
         }
         spawned++;
@@ -138,17 +138,17 @@ static pawl_code state_read(question_reader *r, const char *run, const char *of,
 static bool see_mail(void *ctx, const pawl_delivery *d)
 {
     static const char *const own[] = { "input", "interrupt", "shutdown", "retry_turn" };        /* signals that an agent takes */
-    bool *told = ctx;
+    bool *mail = ctx;
 
-    *told = d->kind != PAWL_DELIVER_SIGNAL;
-    for (size_t i = 0; i < sizeof own / sizeof *own && !*told; i++)
-        *told = d->name != NULL && strcmp(d->name, own[i]) == 0;
-    return !*told;
+    *mail = d->kind != PAWL_DELIVER_SIGNAL;
+    for (size_t i = 0; i < sizeof own / sizeof *own && !*mail; i++)
+        *mail = d->name != NULL && strcmp(d->name, own[i]) == 0;
+    return !*mail;
 }
 
-pawl_code asks_told(pawl_store *store, const char *run, bool *told, pawl_err *err)
+pawl_code asks_mail(pawl_store *store, const char *run, bool *mail, pawl_err *err)
 {
-    return store->verbs->deliveries(store, run, see_mail, told, err);
+    return store->verbs->deliveries(store, run, see_mail, mail, err);
 }
 
 /* Whether it has deliveries that somebody will take; nobody takes those of a parked run. */
@@ -157,10 +157,10 @@ static pawl_code mail_read(question_reader *r, const char *run, unsigned depth, 
     pawl_head head;
     pawl_code rc = PAWL_OK;
 
-    if (r->told == NULL || depth == 0 || *r->told)
+    if (r->mail == NULL || depth == 0 || *r->mail)
         return PAWL_OK;
     if ((rc = r->store->verbs->head(r->store, run, &head, err)) == PAWL_OK && head.parked == NULL)
-        rc = asks_told(r->store, run, r->told, err);
+        rc = asks_mail(r->store, run, r->mail, err);
     return rc;
 }
 
@@ -194,9 +194,9 @@ pawl_code asks_read(pawl_store *store, arena *mem, const char *run, asks *out, p
     return rc == PAWL_OK && mem->failed ? fail(err, PAWL_NOMEM, "%s: no memory for what it asks", run) : rc;
 }
 
-pawl_code asks_under(pawl_store *store, arena *mem, pawl_state *st, bool *told, asks *out, pawl_err *err)
+pawl_code asks_under(pawl_store *store, arena *mem, pawl_state *st, bool *mail, asks *out, pawl_err *err)
 {
-    question_reader r = { store, mem, out, told, err };
+    question_reader r = { store, mem, out, mail, err };
     const char *run = arena_text(mem, pawl_state_run(st));
     pawl_code rc;
 

@@ -28,16 +28,16 @@ typedef struct asks {
 
 /* Reads all of it from the store into `mem`. */
 pawl_code asks_read(pawl_store *store, arena *mem, const char *run, asks *out, pawl_err *err);
-/* The same for a run whose state is loaded; *told: a child has deliveries that it has not taken yet. That is checked before the states are read, so a
- * wait that is found without *told is still open. */
-pawl_code asks_under(pawl_store *store, arena *mem, pawl_state *st, bool *told, asks *out, pawl_err *err);
+/* The same for a run whose state is loaded; *mail: a child has deliveries that it has not taken yet. That is checked before the states are read, so a
+ * wait that is found without *mail is still open. */
+pawl_code asks_under(pawl_store *store, arena *mem, pawl_state *st, bool *mail, asks *out, pawl_err *err);
 pawl_code asks_own(arena *mem, pawl_state *st, asks *out);     /* from the state only, without children */
 bool ask_is_childs(const ask *a, const char *run);      /* it is not a wait of `run` itself */
 bool asks_people(const asks *all);      /* somebody must answer; input and signals do not count */
 /* The status of a run with its children: a run that waits for children with open questions has theirs. */
 pawl_status asks_status(const asks *all, pawl_status own);
 /* Whether a delivery for the run will make it continue. Signals that an agent does not know stay in the mailbox and do not count. */
-pawl_code asks_told(pawl_store *store, const char *run, bool *told, pawl_err *err);
+pawl_code asks_mail(pawl_store *store, const char *run, bool *mail, pawl_err *err);
 
 /* The allow rules that would have allowed the call which the approval `w` of an agent asks about, by the rules of its run (NULL: none): *n of them. An error
  * says why no allow rule could. */

@@ -140,7 +140,7 @@ static pawl_code child_copy(pawl_store *s, const ask *one, pawl_handle_view *v, 
     if (rc != PAWL_OK && rc != PAWL_GONE)
         return fail(err, rc, "%s", why.text);
     if (rc == PAWL_GONE || c.wait == NULL) {
-        v->told = true;
+        v->has_mail = true;
         return PAWL_OK;
     }
     v->state = c.state;
@@ -175,7 +175,7 @@ static pawl_code children_copy(pawl_handle *a, pawl_store *s, pawl_state *st, pa
     const ask *one;
     pawl_code rc;
 
-    if (own != PAWL_STATUS_WORKING || (rc = asks_under(s, mem, st, &v->told, all, err)) == PAWL_GONE)
+    if (own != PAWL_STATUS_WORKING || (rc = asks_under(s, mem, st, &v->has_mail, all, err)) == PAWL_GONE)
         return PAWL_OK;
     if (rc != PAWL_OK)
         return rc;
@@ -193,11 +193,11 @@ static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, a
     if (rc != PAWL_OK)
         return rc;
     v->parked = arena_text(mem, head.parked);
-    if ((rc = asks_told(s, a->id, &v->told, err)) != PAWL_OK)
+    if ((rc = asks_mail(s, a->id, &v->has_mail, err)) != PAWL_OK)
         return rc;
     if ((rc = current_state_load(&now, s, a->id, err)) == PAWL_OK && (rc = state_copy(now.st, v, mem, err)) == PAWL_OK)
         rc = children_copy(a, s, now.st, v, all, mem, err);
-    v->told = v->told && !pawl_status_terminal(v->status);
+    v->has_mail = v->has_mail && !pawl_status_terminal(v->status);
     v->over = pawl_status_terminal(v->status);
     current_state_free(&now);
     return rc == PAWL_NOMEM || (rc == PAWL_OK && mem->failed) ? fail(err, PAWL_NOMEM, "%s: no memory for how it stands", a->id) : rc;
@@ -286,7 +286,7 @@ static bool is(pawl_handle *a, pawl_shown state)
     bool so = pawl_handle_state(a, &v, NULL) == PAWL_OK;
 
     if (so) {
-        so = !v.told && v.state == state;
+        so = !v.has_mail && v.state == state;
         pawl_handle_view_free(&v);
     }
     return so;
@@ -302,7 +302,7 @@ bool pawl_handle_is_processing(pawl_handle *a)
     bool so = pawl_handle_state(a, &v, NULL) == PAWL_OK;
 
     if (so) {
-        so = v.told || v.state == PAWL_SHOWN_PROCESSING;
+        so = v.has_mail || v.state == PAWL_SHOWN_PROCESSING;
         pawl_handle_view_free(&v);
     }
     return so;
@@ -315,7 +315,7 @@ static bool reached(const pawl_handle_view *v, unsigned until)
     static const unsigned of[] = { [PAWL_SHOWN_IDLE] = PAWL_UNTIL_IDLE, [PAWL_SHOWN_DONE] = PAWL_UNTIL_DONE, [PAWL_SHOWN_ERROR] = PAWL_UNTIL_ERROR,
                                    [PAWL_SHOWN_WAITING_FOR_PERMISSION] = PAWL_UNTIL_ASKS, [PAWL_SHOWN_WAITING_FOR_USER_INPUT] = PAWL_UNTIL_ASKS };
 
-    return !v->told && (size_t)v->state < sizeof of / sizeof *of && (of[v->state] & until) != 0;
+    return !v->has_mail && (size_t)v->state < sizeof of / sizeof *of && (of[v->state] & until) != 0;
 }
 
 static uint64_t mixed(uint64_t sum, const char *text)
@@ -380,7 +380,7 @@ static bool children_moved(pawl_handle *a, standing *s)
 
 static bool tells(const standing *s, const pawl_stream_event *ev)
 {
-    return (s->v.told && ev->live == 0) || strcmp(ev->name != NULL ? ev->name : "", ev->kind == PAWL_STREAM_TASKS ? "ask" : "state") == 0;
+    return (s->v.has_mail && ev->live == 0) || strcmp(ev->name != NULL ? ev->name : "", ev->kind == PAWL_STREAM_TASKS ? "ask" : "state") == 0;
 }
 
 /* Waits for something that may have changed the state; PAWL_PENDING: a slice has passed. */

@@ -379,7 +379,7 @@ static pawl_code answer_hook(replay *r, const origin *o, const pawl_command *c, 
         { "asks", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
                              "\\\"permissionDecision\\\":\\\"ask\\\"}}\"}" },
         { "denies it", PAWL_OUTCOME_DONE, "{\"verdict\":\"deny\"}" },
-        { "times out", PAWL_TIMED_OUT, "{\"code\":\"timeout\",\"text\":\"it took too long\"}" },
+        { "times out", PAWL_OUTCOME_TIMEOUT, "{\"code\":\"timeout\",\"text\":\"it took too long\"}" },
         { "crashes", PAWL_OUTCOME_DONE, "{\"signal\":11,\"status\":139,\"stderr\":\"\",\"stdout\":\"\"}" },
         { "answers garbage", PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"permissionDecision\"}" },
     };

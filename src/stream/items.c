@@ -259,7 +259,7 @@ static open_item *command_find(const projection *p, const char *key)
 
 static unsigned outcome_state(unsigned outcome)
 {
-    return outcome == PAWL_OUTCOME_DONE ? PAWL_ITEM_DONE : outcome == PAWL_CALLED_OFF ? PAWL_ITEM_DROPPED : PAWL_ITEM_FAILED;
+    return outcome == PAWL_OUTCOME_DONE ? PAWL_ITEM_DONE : outcome == PAWL_OUTCOME_CANCELED ? PAWL_ITEM_DROPPED : PAWL_ITEM_FAILED;
 }
 
 static void usage_adds(projection *p, const item *it, const char *key, const char *of)

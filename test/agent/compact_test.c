@@ -550,7 +550,7 @@ PAWL_TEST(test_A2_a_summary_is_asked_for_again)
     wakes(&w);
     CHECK(compacting(&w));
     CHECK_INT(pawl_value_int(pawl_value_get(asked(&w), "retry")), 1);
-    comes(&w, "llm", PAWL_TIMED_OUT, NULL);
+    comes(&w, "llm", PAWL_OUTCOME_TIMEOUT, NULL);
     wakes(&w);
     sums_up(&w, "sum");
     CHECK_STR(roles(&w), "user user");

@@ -116,11 +116,11 @@ PAWL_TEST(test_P5_an_input_whose_hook_fails)
     world w;
 
     begin(&w, "{" HOOKS(HOOK("UserPromptSubmit")) ",\"input\":\"go\"}");
-    comes(&w, "hook", PAWL_TIMED_OUT, "{\"code\":\"timeout\",\"text\":\"it took too long\"}");
+    comes(&w, "hook", PAWL_OUTCOME_TIMEOUT, "{\"code\":\"timeout\",\"text\":\"it took too long\"}");
     CHECK(strstr(agent_has(&w, "note"), "Prompt blocked: it failed with timeout: it took too long") != NULL);
     world_end(&w);
     begin(&w, claude);
-    comes(&w, "hook", PAWL_TIMED_OUT, "{\"code\":\"timeout\",\"text\":\"it took too long\"}");
+    comes(&w, "hook", PAWL_OUTCOME_TIMEOUT, "{\"code\":\"timeout\",\"text\":\"it took too long\"}");
     CHECK(strstr(traced(&w), "it failed, and was let through: it failed with timeout") != NULL);
     CHECK_STR(roles(&w), "user");
     model_says(&w, "so", NULL);

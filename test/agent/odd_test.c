@@ -211,7 +211,7 @@ PAWL_TEST(test_A3_what_is_shown_of_a_run_that_is_over)
     model_says(&w, NULL, "read_file r1 {\"file_path\":\"a\"}");
     CHECK_STR(agent_shows(&w), "executing_tool");
     world_cancel(&w);
-    comes(&w, "r1", PAWL_CALLED_OFF, NULL);
+    comes(&w, "r1", PAWL_OUTCOME_CANCELED, NULL);
     CHECK_STR(world_status(&w), "canceled");
     CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
     CHECK_STR(pawl_shown_name(v.state), "done");

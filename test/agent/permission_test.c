@@ -493,7 +493,7 @@ PAWL_TEST(test_P5_a_hook_that_fails_denies)
     world w;
 
     asks(&w, policy, "read_file r1 {\"file_path\":\"a\"}");
-    comes(&w, "hook", PAWL_TIMED_OUT, "{\"code\":\"timeout\",\"text\":\"it took too long\"}");
+    comes(&w, "hook", PAWL_OUTCOME_TIMEOUT, "{\"code\":\"timeout\",\"text\":\"it took too long\"}");
     CHECK(strncmp(content_at(&w, 2), "Error: Permission denied for tool: read_file: ", 46) == 0);
     model_says(&w, "so", NULL);
     world_end(&w);

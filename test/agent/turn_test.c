@@ -145,7 +145,7 @@ PAWL_TEST(test_A2_delays_of_the_source)
     a.max_retries = 8;
     agent_begin(&w, &a, "{\"input\":\"hello\"}");
     for (size_t i = 0; i < sizeof due / sizeof *due; i++) {
-        comes(&w, "llm", i % 2 == 0 ? PAWL_OUTCOME_ERROR : PAWL_TIMED_OUT, busy);
+        comes(&w, "llm", i % 2 == 0 ? PAWL_OUTCOME_ERROR : PAWL_OUTCOME_TIMEOUT, busy);
         CHECK_INT(sleeps_ms(&w), due[i]);
         wakes(&w);
     }
@@ -324,7 +324,7 @@ PAWL_TEST(test_A3_reads_side_by_side_others_one_by_one)
     comes(&w, "r1", PAWL_OUTCOME_DONE, "\"1\"");
     CHECK(*command_of(&w, "b1") != '\0');
     CHECK_STR(command_of(&w, "e1"), "");
-    comes(&w, "b1", PAWL_TIMED_OUT, NULL);
+    comes(&w, "b1", PAWL_OUTCOME_TIMEOUT, NULL);
     CHECK(*command_of(&w, "e1") != '\0');
     CHECK_STR(command_of(&w, "r3"), "");        /* it might read what the edit writes */
     comes(&w, "e1", PAWL_OUTCOME_DONE, "\"e\"");

@@ -277,7 +277,7 @@ static void one_command(exploring *x, const pawl_command *c)
         { PAWL_OUTCOME_DONE, "{\"verdict\":\"proceed\"}" },
         { PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"PreToolUse\\\","
                      "\\\"permissionDecision\\\":\\\"allow\\\"}}\"}" },
-        { PAWL_OUTCOME_DONE, "{\"verdict\":\"ask\"}" }, { PAWL_OUTCOME_DONE, "{\"verdict\":\"deny\"}" }, { PAWL_TIMED_OUT,
+        { PAWL_OUTCOME_DONE, "{\"verdict\":\"ask\"}" }, { PAWL_OUTCOME_DONE, "{\"verdict\":\"deny\"}" }, { PAWL_OUTCOME_TIMEOUT,
                                                                                            "{\"code\":\"timeout\",\"text\":\"late\"}" },
         { PAWL_OUTCOME_DONE, "{\"status\":0,\"stderr\":\"\",\"stdout\":\"{oh\"}" },
             { PAWL_OUTCOME_DONE, "{\"verdict\":\"modify\",\"args\":{\"command\":\"touch a\"}}" },

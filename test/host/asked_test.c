@@ -59,7 +59,7 @@ static void one_is_shown(pawl_handle *a, const char *run, const char *call)
     CHECK_STR(v.session_id, run);
     CHECK_STR(v.tool_name, "bash");
     CHECK_STR(v.tool_use_id, call);
-    CHECK(!v.told && !v.over && strncmp(v.wait, run, strlen(run)) == 0 && v.wait[strlen(run)] == '~' && v.about != NULL);
+    CHECK(!v.has_mail && !v.over && strncmp(v.wait, run, strlen(run)) == 0 && v.wait[strlen(run)] == '~' && v.about != NULL);
     pawl_handle_view_free(&v);
 }
 

@@ -29,7 +29,7 @@ static void lives(bool files, unsigned threads)
     v = viewed(a);
     CHECK_STR(v.badge.text, "Ready");
     CHECK_INT(v.status, PAWL_STATUS_INPUT_REQUIRED);
-    CHECK(!v.over && !v.told && v.parked == NULL && v.tool_name == NULL && v.wait == NULL && v.seq > 0);
+    CHECK(!v.over && !v.has_mail && v.parked == NULL && v.tool_name == NULL && v.wait == NULL && v.seq > 0);
     pawl_handle_view_free(&v);
     again = pawl_host_get(g.h, "one", &err);
     CHECK(again != NULL);

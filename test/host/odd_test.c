@@ -57,7 +57,7 @@ PAWL_TEST(test_X1_without_what_it_needs_nothing_is_done)
     CHECK_INT(pawl_handle_send(a, "\"\xff\"", NULL), PAWL_INVALID);
     CHECK_INT(pawl_handle_by(a, NULL, NULL), PAWL_OK);
     v = viewed(a);
-    CHECK(!v.told);
+    CHECK(!v.has_mail);
     pawl_handle_view_free(&v);
     pawl_handle_view_free(&v);
     pawl_handle_view_free(NULL);

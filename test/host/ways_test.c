@@ -70,7 +70,7 @@ static pawl_machine *parent(const char *name, void *arg)
 }
 
 /* A reducer has no modes of its own: its child has those of the record. */
-static pawl_code reduces(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code reduces(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_START)

@@ -50,7 +50,7 @@ static const pawl_value *both(pawl_step *s, const pawl_value *old, const pawl_va
     return pawl_pack(s, "{s:v,s:v}", "is", update, "was", old);
 }
 
-static pawl_code desk(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code desk(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_START) {

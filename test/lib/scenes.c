@@ -51,7 +51,7 @@ static const move repair[] = {
 static const move talk_moves[] = {
     RECEIPT("answer", "\"Hello. I am a model that answers in more than forty-eight bytes.\""), { .kind = PAWL_EV_INPUT, .value = "{\"said\":\"who?\"}" },
     RECEIPT("answer", "\"Me.\""), ANSWER(NULL, "{\"said\":\"bye\"}"),
-    { .kind = PAWL_EV_RECEIPT, .at = "answer", .value = "\"late\"", .outcome = PAWL_TIMED_OUT }, OVER
+    { .kind = PAWL_EV_RECEIPT, .at = "answer", .value = "\"late\"", .outcome = PAWL_OUTCOME_TIMEOUT }, OVER
 };
 static const move vault[] = {
     RECEIPT("open", "{\"status\":200,\"body\":\"a treasure, a dragon, and a rather long poem about both\"}"),
@@ -66,7 +66,7 @@ static const move hooks[] = {
 static const move race[] = {
     { .kind = PAWL_EV_UPDATE, .value = "{\"notes\":\"while it runs\"}" }, SIGNAL("go", "{\"from\":\"outside\"}"),
     RECEIPT("1.run.1.1", "{\"won\":\"the other one, by a length that is worth a reference\"}"), { .kind = PAWL_EV_UPDATE, .value = "{\"notes\":\"again\"}" },
-    { .kind = PAWL_EV_CANCEL, .at = "somebody" }, { .kind = PAWL_EV_RECEIPT, .at = "spawn", .value = "null", .outcome = PAWL_CALLED_OFF }, OVER
+    { .kind = PAWL_EV_CANCEL, .at = "somebody" }, { .kind = PAWL_EV_RECEIPT, .at = "spawn", .value = "null", .outcome = PAWL_OUTCOME_CANCELED }, OVER
 };
 static const move rules[] = { RECEIPT("look", "{\"seen\":[1,2,3],\"text\":\"long enough to be kept as a reference to the event\"}"), OVER };
 

@@ -261,7 +261,7 @@ static pawl_machine *rounds(void *ctx, pawl_err *err)
 }
 
 /* Sums its signals; four calls in sequence count to the end. */
-static pawl_code reduce(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code reduce(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     int64_t n = pawl_get_int(s, "n");
 

@@ -158,7 +158,7 @@ static void runs_started_alike(void)
 PAWL_TEST(test_G8_runs_that_were_started_alike_are_compared) { on_both(runs_started_alike); }
 
 /* Asks, and asks again until it hears enough. */
-static pawl_code haggle(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code haggle(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_START)

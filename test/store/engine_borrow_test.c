@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Its start asks for "job" with what both channels have; a signal changes them while that is open. */
-static pawl_code refers(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code refers(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_RECEIPT) {
@@ -162,7 +162,7 @@ static const pawl_value *whole(pawl_step *s)
 }
 
 /* Its start asks for MANY, each with the note; the receipt of one in the middle changes that, all others change nothing. */
-static pawl_code asks_many(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code asks_many(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_START)

@@ -446,7 +446,7 @@ PAWL_TEST(test_E11_a_child_that_has_ended_gets_no_cancel)
 }
 
 /* Spawns "x", until it is told to stop; or rests. */
-static pawl_code names_its_child(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code names_its_child(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     pawl_code rc = PAWL_OK;
 

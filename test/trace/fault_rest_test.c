@@ -217,7 +217,7 @@ static void called_off(world *w)
     CHECK_STR(world_status(w), "working");      /* two are in flight */
     CHECK_INT(pawl_state_waits(w->st), 0);
     CHECK_INT(pawl_state_commands(w->st), 2);
-    tell_event(w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = "1.two.1.0", .outcome = PAWL_CALLED_OFF });
+    tell_event(w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = "1.two.1.0", .outcome = PAWL_OUTCOME_CANCELED });
     CHECK_STR(world_status(w), "working");
     tell_receipt(w, "1.one.1.0", "\"in time\"");
     CHECK_STR(world_status(w), "canceled");

@@ -157,7 +157,7 @@ PAWL_TEST(test_W3_F2_what_an_await_with_a_schema_gets_is_checked)
 
 #define LONG "a text of more than forty-eight bytes, which is stored where it came in"
 
-static pawl_code count_events(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code count_events(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     ++*(int *)arg;
     if (h->kind == PAWL_EV_START)
@@ -188,7 +188,7 @@ PAWL_TEST(test_F1_a_reducer_is_called_once_for_each_event)
     pawl_machine_free(m);
 }
 
-static pawl_code keeper(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code keeper(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     const pawl_question q = { .kind = PAWL_WAIT_APPROVAL, .prompt = pawl_pack(s, "s", "stop?"), .schema = pawl_json(s, "{\"type\":\"boolean\"}") };
 
@@ -248,7 +248,7 @@ PAWL_TEST(test_F1_a_reducer_s_command_keeps_what_it_refers_to)
 }
 
 /* Goes through what it is told, member by member, and does something else where there is nothing. */
-static pawl_code members(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code members(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     pawl_iter it = pawl_iter_of(h->value);
     const pawl_value *key;
@@ -316,7 +316,7 @@ PAWL_TEST(test_F1_a_reducer_completes_or_rejects)
     world_end(&w);
 }
 
-static pawl_code dice(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code dice(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)h;
     (void)arg;
@@ -341,7 +341,7 @@ PAWL_TEST(test_F1_a_reducer_draws_other_numbers_for_each_event)
 }
 
 /* Entries of a fork are numbered anew: what it took over must not share a name with what it will ask. */
-static pawl_code looks_at_values(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code looks_at_values(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     pawl_set(s, "seen", pawl_pack(s, "s", h->value == NULL ? "nothing" : pawl_text(s, h->value)));
@@ -403,7 +403,7 @@ static void fails_with(pawl_machine *m, const char *reason)
 
 /* ---- F1: what a reducer leaves open, and how much it may ask for ------------------------------------------------------- */
 
-static pawl_code asks_twice(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code asks_twice(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_SIGNAL || (h->kind == PAWL_EV_ANSWER && pawl_value_bool(h->value)))
@@ -442,7 +442,7 @@ PAWL_TEST(test_F1_a_reducer_that_completes_leaves_nothing_open)
     world_end(&w);
 }
 
-static pawl_code asks_for_many(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code asks_for_many(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)h;
     for (int i = 0; i < *(int *)arg; i++)
@@ -510,7 +510,7 @@ static pawl_code say_default_yes(pawl_step *s)
 
 typedef struct word { word_fn *say; const char *reason; } word;
 
-static pawl_code word_event(pawl_step *s, const pawl_happening *h, void *arg) { (void)h; return ((const word *)arg)->say(s); }
+static pawl_code word_event(pawl_step *s, const pawl_input_event *h, void *arg) { (void)h; return ((const word *)arg)->say(s); }
 static pawl_code word_line(pawl_step *s, const pawl_value *input, void *arg) { (void)input; return ((const word *)arg)->say(s); }
 
 #define WRONG(text) "{\"code\":\"invalid\",\"text\":\"" text "\"}"

@@ -376,7 +376,7 @@ PAWL_TEST(test_golden_5_4_a_slow_node_with_a_limit_of_50_ms_times_out)
     begin(&w, g, NULL);
     CHECK_INT(pawl_state_command(w.st, 0, w.look, &cmd, NULL, &w.err), PAWL_OK);
     CHECK_INT(cmd.limits.attempt_timeout_ms, 50);
-    CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = "1.slow.1.0", .outcome = PAWL_TIMED_OUT,
+    CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = "1.slow.1.0", .outcome = PAWL_OUTCOME_TIMEOUT,
                                             .value = "{\"code\":\"timeout\",\"text\":\"slow: over 50 ms\"}" }), PAWL_HALTED);
     CHECK_STR(world_reason(&w), "{\"code\":\"effect\",\"receipt\":{\"code\":\"timeout\",\"text\":\"slow: over 50 ms\"},"
                                 "\"text\":\"node \\\"slow\\\": an effect failed for good\"}");

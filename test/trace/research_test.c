@@ -37,7 +37,7 @@ static const pawl_channel loop_channels[] = {
 
 /* ---- 1: a reducer -------------------------------------------------------------------------------------- */
 
-static bool at(pawl_step *s, const pawl_happening *h, const char *phase, pawl_event_kind kind, const char *tag)
+static bool at(pawl_step *s, const pawl_input_event *h, const char *phase, pawl_event_kind kind, const char *tag)
 {
     return strcmp(pawl_get_string(s, "phase"), phase) == 0 && h->kind == kind && (tag == NULL || (h->tag != NULL && strcmp(h->tag, tag) == 0));
 }
@@ -68,7 +68,7 @@ static pawl_code criticized(pawl_step *s, const pawl_value *verdict)
     return PAWL_OK;
 }
 
-static pawl_code on_event(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code on_event(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     size_t cycles = pawl_value_size(pawl_get(s, "history"));
 

@@ -43,7 +43,7 @@ PAWL_TEST(test_S5_K6_every_scene_goes_its_way_with_all_values_apart)
 /* ---- the bytes -------------------------------------------------------------------------------- */
 
 /* Everything that comes in is told on, but a cue. */
-static pawl_code keeps(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code keeps(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_START)

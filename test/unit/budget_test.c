@@ -331,7 +331,7 @@ PAWL_TEST(test_A8_what_came_of_it_is_unknown_keeps_its_reservation)
     CHECK_INT(world_answer(&w, NULL, "{\"done\":1}"), PAWL_PENDING);        /* somebody knows, but not what it cost */
     CHECK_STR(ledger_text(w.st), "used 1/0/40 reserved 1/0/40");
     world_cancel(&w);
-    bill(&w, "a", PAWL_CALLED_OFF, "{\"calls\":1}");
+    bill(&w, "a", PAWL_OUTCOME_CANCELED, "{\"calls\":1}");
     CHECK_STR(ledger_text(w.st), "used 2/0/40 reserved 0/0/40");
     CHECK_STR(world_status(&w), "canceled");
     end(&w);
@@ -533,7 +533,7 @@ PAWL_TEST(test_A8_a_fork_keeps_what_was_used_and_no_reservation)
 /* ---- a reducer ----------------------------------------------------------------------------------------------- */
 
 /* One call for each signal, as long as there is budget; "must" for one that has to be. */
-static pawl_code reduces(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code reduces(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind != PAWL_EV_SIGNAL)

@@ -203,7 +203,7 @@ PAWL_TEST(test_K10_a_command_inside_a_subgraph_is_asked_about)
 
 /* ---- a reducer: what it asked for goes out as it was ------------------------------------------------- */
 
-static pawl_code keeper(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code keeper(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_START) {

@@ -166,7 +166,7 @@ PAWL_TEST(test_K7_a_part_of_a_receipt_and_what_is_packed_from_several)
     world_end(&w);
 }
 
-static pawl_code scribe(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code scribe(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_START)
@@ -239,7 +239,7 @@ PAWL_TEST(test_K7_a_reference_keeps_what_it_meant_while_its_superstep_is_open)
     world_end(&w);
 }
 
-static pawl_code moving(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code moving(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     if (h->kind == PAWL_EV_START)
         pawl_flow_call(s, "c", "llm", pawl_pack(s, "{s:v}", "it", pawl_ref(s, arg)));

@@ -54,7 +54,7 @@ static const state_row rows[] = {
 };
 
 /* A reducer that takes whatever comes. */
-static pawl_code clerk(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code clerk(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     const pawl_question q = { .prompt = pawl_pack(s, "s", "ok?") };
 

@@ -243,7 +243,7 @@ PAWL_TEST(test_peer_31_a_timeout_is_a_result_that_may_be_tried_again_and_what_is
     CHECK_INT(cmd.limits.attempt_timeout_ms, 50);
     CHECK_INT(cmd.limits.heartbeat_ms, 10);
     snprintf(late, sizeof late, "%s", cmd.id);
-    CHECK(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = late, .outcome = PAWL_TIMED_OUT }) >= 0);
+    CHECK(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = late, .outcome = PAWL_OUTCOME_TIMEOUT }) >= 0);
     CHECK_INT(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = late, .value = "\"late\"" }), PAWL_IGNORED);
     world_timer(&w, "a");
     world_receipt(&w, "a", "\"in time\"");
@@ -289,7 +289,7 @@ PAWL_TEST(test_peer_33_cancel_waits_for_what_is_in_flight_and_a_node_that_says_s
     begin(&w, graph(parts), NULL);
     CHECK_INT(world_cancel(&w), PAWL_PENDING);
     CHECK_INT(pawl_state_waits(w.st), 0);
-    CHECK(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = world_open(&w, "a", false), .outcome = PAWL_CALLED_OFF }) >= 0);
+    CHECK(world_feed(&w, &(pawl_event){ .kind = PAWL_EV_RECEIPT, .id = world_open(&w, "a", false), .outcome = PAWL_OUTCOME_CANCELED }) >= 0);
     world_go(&w);
     CHECK_STR(world_status(&w), "canceled");
     CHECK_STR(world_get(&w, "log"), "");

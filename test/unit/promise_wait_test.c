@@ -175,7 +175,7 @@ PAWL_TEST(test_W1_W3_a_slot_that_two_nodes_chose_is_made_unique)
 
 /* ---- W3, W4: taken once, in journal order ----------------------------------------------------------------- */
 
-static pawl_code clerk(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code clerk(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_START) {

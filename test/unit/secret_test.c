@@ -141,7 +141,7 @@ PAWL_TEST(test_K4_a_work_node_that_takes_all_channels_takes_no_secret)
     world_end(&w);
 }
 
-static pawl_code spend(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code spend(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_START)

@@ -310,7 +310,7 @@ PAWL_TEST(test_E5_what_was_given_up_is_undone_too_without_a_receipt)
 
     begin(&w, beside);                      /* nobody knows, and nobody is asked: it is called off */
     CHECK_INT(world_cancel(&w), PAWL_PENDING);
-    CHECK_INT(world_outcome(&w, "b", PAWL_CALLED_OFF, NULL), PAWL_PENDING);
+    CHECK_INT(world_outcome(&w, "b", PAWL_OUTCOME_CANCELED, NULL), PAWL_PENDING);
     CHECK_INT(world_outcome(&w, "a", PAWL_OUTCOME_UNKNOWN, NULL), PAWL_PENDING);
     CHECK_STR(undone(&w), "{\"args\":1,\"id\":\"1.a.1.0\",\"receipt\":null}");
     CHECK_INT(world_receipt(&w, "@undo", "true"), PAWL_HALTED);
@@ -415,7 +415,7 @@ PAWL_TEST(test_K2_a_receipt_without_a_value_reads_as_it_was)
     world w;
 
     begin(&w, parts);
-    CHECK_INT(world_outcome(&w, "a", PAWL_CALLED_OFF, NULL), PAWL_HALTED);
+    CHECK_INT(world_outcome(&w, "a", PAWL_OUTCOME_CANCELED, NULL), PAWL_HALTED);
     CHECK_STR(world_status(&w), "failed");
     CHECK_STR(world_reason(&w), "{\"code\":\"effect\",\"receipt\":null,\"text\":\"node \\\"a\\\": an effect failed for good\"}");
     world_end(&w);
@@ -441,7 +441,7 @@ PAWL_TEST(test_E5_an_inverse_goes_with_compensable_alone)
 
 /* ---- a reducer ------------------------------------------------------------------------------------- */
 
-static pawl_code clerk(pawl_step *s, const pawl_happening *h, void *arg)
+static pawl_code clerk(pawl_step *s, const pawl_input_event *h, void *arg)
 {
     (void)arg;
     if (h->kind == PAWL_EV_START) {

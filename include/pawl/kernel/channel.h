@@ -21,14 +21,13 @@ typedef enum pawl_rule {
     PAWL_RULE_MERGE = 8,     /* objects: each member of a write replaces the member of that name; a null is a value like any other */
     PAWL_RULE_TOPIC = 9,     /* an array of what one superstep wrote; empty again after the next superstep, unless `accumulate` */
     PAWL_RULE_EPHEMERAL = 10,/* as last, but the value exists for one superstep only: the one after the write */
-    PAWL_RULE_BARRIER = 11,  /* an array of names (strings), each once: to count who has arrived */
+    PAWL_RULE_BARRIER = 11,  /* an array of names (strings), each once: to count which sources have arrived */
     PAWL_RULE_CUSTOM = 12    /* `merge` of the channel decides; the journal stores the merged result */
 } pawl_rule;
-/* The name that is stored for a rule ("append"); static. "unnamed" for a number that is none. */
+/* The name that is stored for a rule ("append"); static. "unnamed" for an unknown number. */
 PAWL_API const char *pawl_rule_name(pawl_rule rule);
 
-/* Merges `update` into `old`, for a channel with PAWL_RULE_CUSTOM. Not called while the channel has no value: the first update is then the result.
-   Must be pure.
+/* Merges `update` into `old`, for a channel with PAWL_RULE_CUSTOM. Not called while the channel has no value: the first update is then the result. Must be pure.
  * Returns `old`, `update`, or a value that was made on `s` (pawl_pack and the like). NULL: they cannot be merged, and the run fails. `arg` is merge_arg. */
 typedef const pawl_value *pawl_merge_fn(pawl_step *s, const pawl_value *old, const pawl_value *update, void *arg);
 

@@ -41,9 +41,9 @@ typedef enum pawl_status {
 typedef enum pawl_outcome { /* how a command ended */
     PAWL_OUTCOME_DONE = 0,          /* value: its result */
     PAWL_OUTCOME_ERROR = 1,         /* it failed and is not retried; value: the error, usually {"code","text"} */
-    PAWL_TIMED_OUT = 2,     /* a limit of the command passed */
-    PAWL_CALLED_OFF = 3,    /* it was canceled */
-    PAWL_OUTCOME_UNKNOWN = 4 /* it was in flight when its process died: it may have happened, or not (E5) */
+    PAWL_OUTCOME_TIMEOUT = 2,       /* a limit of the command passed */
+    PAWL_OUTCOME_CANCELED = 3,      /* it was canceled */
+    PAWL_OUTCOME_UNKNOWN = 4        /* it was in flight when its process died: it may have happened, or not (E5) */
 } pawl_outcome;
 
 /* A call of an effect, a timer, a child run. */
@@ -64,13 +64,13 @@ typedef enum pawl_wait_kind {
     PAWL_WAIT_SIGNAL = 4    /* a named message from anywhere */
 } pawl_wait_kind;
 
-/* The name that is stored for each ("receipt", "input-required", "at-least-once", ...); static. "unnamed" for a number that is none. */
+/* The name that is stored for each ("receipt", "input-required", "at-least-once", ...); static. "unnamed" for an unknown number. */
 PAWL_API const char *pawl_event_kind_name(pawl_event_kind kind);
 PAWL_API const char *pawl_status_name(pawl_status status);
 PAWL_API const char *pawl_outcome_name(pawl_outcome outcome);
 PAWL_API const char *pawl_class_name(pawl_class cls);
 PAWL_API const char *pawl_wait_kind_name(pawl_wait_kind kind);
-/* Whether a run with this status has ended: completed, failed, canceled or rejected. A failed run can be reopened, if need be after it was adopted; the
+/* Whether a run with this status has ended: completed, failed, canceled or rejected. A failed run can be reopened, if necessary after an adoption; the
  * others are final. */
 PAWL_API bool pawl_status_terminal(pawl_status status);
 

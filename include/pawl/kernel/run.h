@@ -65,8 +65,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_state_load(pawl_bytes base, pawl_bytes sna
 PAWL_API void pawl_state_free(pawl_state *st);  /* NULL: does nothing */
 PAWL_API void pawl_state_loader(pawl_state *st, const pawl_loader *loader); /* replaces its loader by a copy of this; NULL: none */
 
-/* The bytes of its base, the first line of its journal, without a newline. Valid as long as the state, as are the texts below. {0} with
-   PAWL_STATE_NO_JOURNAL. */
+/* The bytes of its base, the first line of its journal, without a newline. Valid as long as the state, as are the texts below. {0}
+ * with PAWL_STATE_NO_JOURNAL. */
 PAWL_API pawl_bytes pawl_state_base(const pawl_state *st);
 PAWL_API const char *pawl_state_run(const pawl_state *st);      /* its id, "essay-1" */
 PAWL_API uint64_t pawl_state_life(const pawl_state *st);

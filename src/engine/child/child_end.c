@@ -63,7 +63,7 @@ static pawl_outcome end_value(pawl_engine *e, cached_run *r, buf *out)
     }
     code = code != NULL ? code : pawl_code_name(status == PAWL_STATUS_CANCELED ? PAWL_CANCELED : PAWL_EFFECT);
     end_error(r, code, text != NULL ? text : pawl_status_name(status), out);
-    return status == PAWL_STATUS_CANCELED ? PAWL_CALLED_OFF : PAWL_OUTCOME_ERROR;
+    return status == PAWL_STATUS_CANCELED ? PAWL_OUTCOME_CANCELED : PAWL_OUTCOME_ERROR;
 }
 
 static pawl_code end_deliver(pawl_engine *e, const char *parent, pawl_delivery *d, const buf *value, pawl_err *err)

@@ -8,8 +8,8 @@
 
 static pawl_outcome outcome_of(pawl_code rc)
 {
-    return rc >= 0 ? PAWL_OUTCOME_DONE : rc == PAWL_TIMEOUT ? PAWL_TIMED_OUT : rc == PAWL_UNKNOWN ? PAWL_OUTCOME_UNKNOWN
-           : rc == PAWL_CANCELED ? PAWL_CALLED_OFF : PAWL_OUTCOME_ERROR;
+    return rc >= 0 ? PAWL_OUTCOME_DONE : rc == PAWL_TIMEOUT ? PAWL_OUTCOME_TIMEOUT : rc == PAWL_UNKNOWN ? PAWL_OUTCOME_UNKNOWN
+           : rc == PAWL_CANCELED ? PAWL_OUTCOME_CANCELED : PAWL_OUTCOME_ERROR;
 }
 
 /* Final, whatever it was: the same would come again (E13). */
