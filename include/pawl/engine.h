@@ -240,8 +240,8 @@ typedef pawl_code pawl_anchor_fn(void *ctx, const char *store, const pawl_anchor
 /* From now on a head is kept by `fn` before the lease of its run is released (the run ended, waits, was parked, or is left to others), and before anything
  * is dispatched after an answer, an update, a signal or an input. Steps in between are not. When `fn` fails, the call that drives returns PAWL_IO (or
  * PAWL_TRANSIENT or PAWL_NOMEM, as `fn` did), nothing more of the run is dispatched, and its lease is kept: the next call that drives it tries again; when
- * this process has ended, the engine that claims the run anchors it first. The same head may be kept twice. Set it before runs are driven. PAWL_INVALID: no function; a
- * code of the store: its id cannot be read. */
+ * this process has ended, the engine that claims the run anchors it first. The same head may be kept twice. Set it before runs are driven. PAWL_INVALID:
+ * no function; a code of the store: its id cannot be read. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_engine_anchor(pawl_engine *e, pawl_anchor_fn *fn, void *ctx, pawl_err *err);
 
 #ifdef __cplusplus

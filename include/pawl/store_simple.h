@@ -57,8 +57,8 @@ typedef struct pawl_simple {    /* NULL or 0: the default */
  * err: PAWL_INVALID: a method or the name is missing, or the namespace is none; PAWL_NOMEM; then `close` was not called.
  *
  * Compared with the store in SQLite: an append to many runs stores each by itself, so after an error some may be stored and others not; the verb
- * version returns 0 (polling costs a read); a list reads the head of each run that was changed since this handle saw it; pawl_within and backup are PAWL_INVALID.
- * A record that is damaged is PAWL_CORRUPT, and err names it. */
+ * version returns 0 (polling costs a read); a list reads the head of each run that was changed since this handle saw it; pawl_within and backup are
+ * PAWL_INVALID. A record that is damaged is PAWL_CORRUPT, and err names it. */
 PAWL_API pawl_store *pawl_store_simple(const pawl_simple_methods *methods, void *ctx, const pawl_simple *options, pawl_err *err);
 
 #ifdef __cplusplus

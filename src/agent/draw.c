@@ -1,4 +1,4 @@
-/* draw.c - pawl_agent_draw(): draws the tables of the agent. Pure; the result lives in the caller's step. */
+/* draw.c - pawl_agent_draw(): draws the tables of the agent. Pure; the result is in the caller's step. */
 #include "agent/agent.h"
 #include "graph/graph.h"
 #include "kernel/step.h"

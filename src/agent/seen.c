@@ -1,6 +1,6 @@
 /* seen.c - which content of which file the run has seen, so that no call changes another one: a model that writes over what it has not read loses it.
  *
- * Called by tool_runs.c. The channel @seen has the version that a handler told last, by the path that the call named, and by the path without links. The
+ * Called by tool_runs.c. The channel @seen has the version that a handler reported last, by the path that the call named, and by the path without links. The
  * handler of a tool gets that of its file and compares it with what it has opened: here is only what the journal says. */
 #include "agent/agent.h"
 

@@ -16,7 +16,7 @@ typedef struct app_caller {
     app_note_fn *note;          /* NULL: nobody reads it */
     void *ctx;
     bool models;                /* models are called here, so a record of their answers applies */
-    bool anchors;               /* runs are driven here, so their heads are anchored if the person wants it (P12) */
+    bool anchors;               /* runs are driven here, so their heads are anchored if the person has set it (P12) */
     const char *anchor;         /* where; NULL: PAWL_ANCHOR, else the person's settings say */
     const char *store;          /* the store that is open, by a name without a password: transcripts are kept apart by it; NULL: one in memory */
     unsigned without_sources;   /* settings that widen nothing for this call: bits 1 the person's, 2 the project's, 4 its local ones */

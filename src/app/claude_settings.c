@@ -89,7 +89,7 @@ typedef struct key_look { const claude_files *of; const claude_file *f; buf *tol
 
 static pawl_code key_refused(const key_look *k, const char *name, claude_key key)
 {
-    return fail(k->err, PAWL_INVALID, "%s: \"%.60s\" %s: take it out, or go on without it by {\"claude\": {\"ignore\": [\"%.60s\"]}} in your own "
+    return fail(k->err, PAWL_INVALID, "%s: \"%.60s\" %s: remove it, or go on without it by {\"claude\": {\"ignore\": [\"%.60s\"]}} in your own "
                 "settings.json of Pawl", k->f->path, name,
                 key == KEY_UNKNOWN ? "is not known here, and may restrict" : "restricts, and cannot be done here", name);
 }
@@ -115,7 +115,7 @@ static pawl_code shape_look(const key_look *k, const char *name, const pawl_valu
     return PAWL_OK;
 }
 
-/* Each member of `object` below `prefix`; the names of those that only add are put into k->told. */
+/* Each member of `object` below `prefix`; the names of those that only add are put into k->told, which is reported. */
 static pawl_code keys_look(const key_look *k, const pawl_value *object, const char *prefix)
 {
     pawl_iter it = pawl_iter_of(object);
@@ -183,7 +183,7 @@ static pawl_code file_add(arena *mem, claude_files *out, claude_file f, pawl_err
         return err->code;
     if (is_of_project(&f)) {
         f.trusted = !f.outer && f.trust.state == TRUST_HOLDS;
-        f.guards = f.outer && f.trust.state == TRUST_HOLDS;     /* else whoever makes a .claude in a folder below would take them away */
+        f.guards = f.outer && f.trust.state == TRUST_HOLDS;     /* else a .claude that is made in a folder below would disable them */
     }
     if (out->count == CLAUDE_FILES_MAX)
         return fail(err, PAWL_LIMIT, "%s: more than %d settings files of Claude Code from this folder upward (CLAUDE_FILES_MAX)", f.path, CLAUDE_FILES_MAX);
@@ -404,7 +404,7 @@ static pawl_code list_said(const rules_look *k, const pawl_value *list, const ch
             continue;
         }
         if (!allows && !tool_here(pawl_value_string(rule_here(k->mem, one))))
-            app_note(k->told, "%s: the %s rule \"%s\" matches nothing here, for there is no such tool", k->f->path, name, text);
+            app_note(k->told, "%s: the %s rule \"%s\" matches nothing: Pawl has no such tool", k->f->path, name, text);
         *out = value_push(k->mem, *out, rule_here(k->mem, one));
     }
     return PAWL_OK;
@@ -500,7 +500,7 @@ static void env_told(const rules_look *k)
 
     while ((v = pawl_iter_next(&it, &key)) != NULL)
         if (!is_variable(pawl_value_string(key)) || !is_text(v))
-            app_note(k->told, "%s: env.%.80s does not count: %s", k->f->path, pawl_value_string(key),
+            app_note(k->told, "%s: env.%.80s is not set: %s", k->f->path, pawl_value_string(key),
                      is_variable(pawl_value_string(key)) ? "it is no text" : "this variable is not a file's to set");
 }
 
@@ -530,7 +530,7 @@ static void trust_wanted(const app_caller *caller, const claude_file *f)
     if (!b.failed && *b.data != '\0' && f->trust.state != TRUST_NONE)
         trust_told(caller, &f->trust, f->path, f->project, b.data);
     else if (!b.failed && *b.data != '\0')
-        app_note(caller, "%s: what it widens (%s) counts once you trust the folder: pawl policy trust %s", f->path, b.data, f->project);
+        app_note(caller, "%s: what it allows (%s) applies once you trust the folder: pawl policy trust %s", f->path, b.data, f->project);
     buf_free(&b);
 }
 
@@ -621,7 +621,7 @@ static pawl_code mode_said(const app_caller *told, const claude_file *f, pawl_mo
         return PAWL_OK;
     }
     if (strcmp(word, "auto") == 0 || strcmp(word, "bypassPermissions") == 0) {
-        app_note(told, "%s: its defaultMode \"%s\" does not count: %s", f->path, word,
+        app_note(told, "%s: its defaultMode \"%s\" is not used: %s", f->path, word,
                  *word == 'a' ? "there is no such mode here" : "give --mode bypassPermissions, each time");
         return PAWL_OK;
     }

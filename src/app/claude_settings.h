@@ -26,14 +26,14 @@ typedef struct claude_files {
     size_t count;
     const char *folder;         /* the working folder */
     const char *project;        /* NULL: no folder from the working folder upward has a .claude with settings */
-    const pawl_value *ignored;  /* what the person wants left out though it may restrict; NULL: nothing */
+    const pawl_value *ignored;  /* what the person leaves out although it may restrict; NULL: nothing */
 } claude_files;
 
 /* All of them for `folder`; `without`: as in app_caller. None are there, or the person has said "claude": false: count is 0. */
 PAWL_MUST_USE pawl_code claude_find(arena *mem, const char *folder, unsigned without, claude_files *out, pawl_err *err);
 
 /* What one file says, as settings of Pawl do: {"permissions": {"allow","ask","deny","additionalDirectories"}, "hooks"}. A member that may restrict and is
- * not here is refused by its name. `caller` is told what waits for trust, `told` what is left out (NULL: it was told before). NULL: see err. */
+ * not here is refused by its name. `caller` gets notes about what waits for trust, `told` about what is left out (NULL: reported before). NULL: see err. */
 const pawl_value *claude_said(const app_caller *caller, const app_caller *told, arena *mem, const claude_files *of, const claude_file *f, pawl_err *err);
 
 /* What those files decide together. */
@@ -48,7 +48,7 @@ PAWL_MUST_USE pawl_code claude_decided(const app_caller *told, const claude_file
 
 /* {NAME: TEXT} of `env` of the files that are trusted for `folder`; those for commands of a model: no key, no password. Any thread. NULL: see err. */
 const pawl_value *claude_env(arena *mem, const char *folder, unsigned without, bool for_model, pawl_err *err);
-/* The first of the files that wants a sandbox (sandbox.enabled); "": none. NULL: see err. */
+/* The first of the files that requires a sandbox (sandbox.enabled); "": none. NULL: see err. */
 const char *claude_boxed(arena *mem, const char *folder, pawl_err *err);
 
 #endif

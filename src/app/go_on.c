@@ -1,4 +1,4 @@
-/* go_on.c - the one function that says what a run takes before it is driven on: the mode that is given, and the settings of now (P1, P2).
+/* go_on.c - the one function that says what a run takes before it is driven again: the mode that is given, and the current settings (P1, P2).
  *
  * Called by every verb that goes on with a run, and by a worker for each run that it claims, on the thread that drives the session. Writes nothing. */
 #include "app/run_settings.h"
@@ -29,7 +29,7 @@ static pawl_code mode_due(const session *s, pawl_state *st, const going_on *g, c
     if (word == NULL || (now != NULL && strcmp(now, word) == 0))
         return PAWL_OK;
     if (!session_has(s, "@mode"))
-        return fail(err, PAWL_INVALID, "%s: its machine has no modes, so none can hold: leave --mode out", run);
+        return fail(err, PAWL_INVALID, "%s: its machine has no modes, so no mode can be enforced: leave --mode out", run);
     *update = value_with(g->mem, *update, "@mode", value_string(g->mem, word, strlen(word)));
     return PAWL_OK;
 }

@@ -190,7 +190,7 @@ static bool is_own(imports *all, const char *real, const struct stat *st)
     return own;
 }
 
-/* Why it does not count; NULL: it does. */
+/* Why the file is not used; NULL: it is used. */
 static const char *refusal(imports *all, const char *real, const struct stat *st)
 {
     const file_use use = { .tool = "Read", .cls = PAWL_PERMISSION_READ, .time_ms = 0 };
@@ -204,7 +204,7 @@ static const char *refusal(imports *all, const char *real, const struct stat *st
     if (is_own(all, real, st))
         return "it is Pawl's own";
     if (!lies_in(real, all->folder) && !all->trusted)
-        return hook_words(all->mem, "it lies outside of the folder, and counts once you trust that: pawl policy trust %s", all->folder);
+        return hook_words(all->mem, "it is outside of the folder, and is imported once you trust that folder: pawl policy trust %s", all->folder);
     return st->st_size > IMPORT_BYTES ? hook_words(all->mem, "it has more than %d bytes", IMPORT_BYTES) : NULL;
 }
 
@@ -269,7 +269,7 @@ static void import_take(imports *all, const char *from, const char *name, size_t
             return;
         }
     if (++all->looks > LOOKS_MAX) {
-        app_note(all->s->caller, "%s: it imports more than %d files: those from @%.*s on do not count", from, LOOKS_MAX, (int)size, name);
+        app_note(all->s->caller, "%s: it imports more than %d files: those from @%.*s on are not imported", from, LOOKS_MAX, (int)size, name);
         close(fd);
         return;
     }
@@ -279,7 +279,7 @@ static void import_take(imports *all, const char *from, const char *name, size_t
     text = why == NULL ? text_read(all, fd, &st) : NULL;
     close(fd);
     if (text == NULL) {
-        app_note(all->s->caller, "%s: @%.*s does not count: %s", from, (int)size, name, why != NULL ? why : "it is no text");
+        app_note(all->s->caller, "%s: @%.*s is not imported: %s", from, (int)size, name, why != NULL ? why : "it is no text");
         return;
     }
     path = arena_text(all->mem, all->path);
@@ -310,7 +310,7 @@ static pawl_code imports_open(session *s, imports *all, pawl_err *err)
     return err->code;
 }
 
-/* Its text, which may be empty; NULL with err->code PAWL_OK: it is not there, or does not count, which is noted. */
+/* Its text, which may be empty; NULL with err->code PAWL_OK: it does not exist, or is not used, which is noted. */
 static const char *own_text(imports *all, const char *path, pawl_err *err)
 {
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -329,7 +329,7 @@ static const char *own_text(imports *all, const char *path, pawl_err *err)
     text = why == NULL && err->code == PAWL_OK ? text_read(all, fd, &st) : NULL;
     close(fd);
     if (why != NULL)
-        app_note(all->s->caller, "%s does not count: %s", path, why);
+        app_note(all->s->caller, "%s is not used: %s", path, why);
     else if (text == NULL && err->code == PAWL_OK)
         fail(err, PAWL_INVALID, "%s is no UTF-8", path);
     return text;

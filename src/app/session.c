@@ -147,7 +147,7 @@ static pawl_code load_file(session *s, const char *path, pawl_err *err)
 pawl_code session_load(session *s, const char *path, pawl_err *err)
 {
     if (!working_folder(s))
-        return fail(err, PAWL_IO, "this folder is gone");
+        return fail(err, PAWL_IO, "the current folder was removed");
     return is_plugin(path) ? load_plugin(s, path, err) : load_file(s, path, err);
 }
 

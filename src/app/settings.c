@@ -161,11 +161,11 @@ static pawl_code settings_gather(gathered *g, const pawl_value *v, const char *f
     hook_list checked = {0};
 
     if (other != NULL)
-        return fail(err, PAWL_INVALID, "%s: \"%.40s\" is not known here: permissions, hooks, sandbox, anchor, claude and notify are", from, other);
+        return fail(err, PAWL_INVALID, "%s: unknown member \"%.40s\": known are permissions, hooks, sandbox, anchor, claude and notify", from, other);
     if (p != NULL && pawl_value_type(p) != PAWL_TYPE_OBJECT)
         return fail(err, PAWL_INVALID, "%s: \"permissions\" is an object with allow, ask and deny", from);
     if ((other = settings_unknown(p, known)) != NULL)
-        return fail(err, PAWL_INVALID, "%s: permissions.%.40s is not known here: allow, ask, deny, additionalDirectories and defaultMode are", from, other);
+        return fail(err, PAWL_INVALID, "%s: unknown member permissions.%.40s: known are allow, ask, deny, additionalDirectories and defaultMode", from, other);
     for (size_t i = trusted ? 0 : 1; i < 3 && rc == PAWL_OK; i++)
         rc = rules_gather(g, i, pawl_value_get(p, behaviors[i]), from, base, err);
     if (rc != PAWL_OK || !trusted)
@@ -237,10 +237,10 @@ static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const
     if (said.state == TRUST_CHANGED)
         hooks_hold(g, at->was, path);
     if (said.state == TRUST_NONE && wants_more(v))
-        app_note(caller, "%s: its allow rules and hooks count once you trust the folder: pawl policy trust %s", path, project);
+        app_note(caller, "%s: its allow rules and hooks apply once you trust the folder: pawl policy trust %s", path, project);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (pawl_value_get(v, own[i]) != NULL)
-            app_note(caller, "%s: its \"%s\" does not count: only that of your own settings does", path, own[i]);
+            app_note(caller, "%s: its \"%s\" is ignored: it is read from your own settings only", path, own[i]);
     return settings_gather(g, v, path, project, said.state == TRUST_HOLDS, &ask, said.scripts, err);
 }
 
@@ -261,13 +261,13 @@ static bool has_agents(const agent_file *file)
     return file != NULL && (file->agent != NULL || file->helpers != NULL);
 }
 
-/* They are about agents: the nodes of a graph are programs of its author. NULL is an agent that is no file, and whoever asks about the folder. */
+/* They are about agents: the nodes of a graph are programs of its author. NULL: an agent without a file, or a query about the folder. */
 static bool reads_claude(const agent_file *file)
 {
     return file == NULL || has_agents(file);
 }
 
-/* What is left out is told when the run begins. */
+/* What is left out is reported when the run begins. */
 static pawl_code claude_gather(gathered *g, const app_caller *caller, const settings_place *at, pawl_err *err)
 {
     const app_caller *told = at->was == NULL ? caller : NULL;
@@ -323,7 +323,7 @@ pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder
     if ((rc = claude_find(mem, folder, 0, files, err)) != PAWL_OK || (rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
         return rc;
     return word.no_bypass == NULL ? PAWL_OK
-               : fail(err, PAWL_DENIED, "%s takes bypassPermissions away (permissions.disableBypassPermissionsMode): give another --mode", word.no_bypass);
+               : fail(err, PAWL_DENIED, "%s forbids bypassPermissions (permissions.disableBypassPermissionsMode): give another --mode", word.no_bypass);
 }
 
 const pawl_value *settings_changed(arena *mem, const char *folder, pawl_err *err)
@@ -411,7 +411,7 @@ static const pawl_value *policy_made(const gathered *g, const char *folder)
 }
 
 /* The files that an agent is made of, and the instructions of its project: to edit them is asked in every mode but bypassPermissions, for the agent would
- * change what it may do, or what it is told, from its next run on. */
+ * change what it may do, or its instructions, from its next run on. */
 static const pawl_value *with_protected(arena *mem, const pawl_value *v, const agent_file *file, const char *folder)
 {
     static const char *const instructions[] = { "AGENTS.md", "CLAUDE.md" };
@@ -506,7 +506,7 @@ const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, co
         v = with_protected(mem, v, file, folder);
     if (v == NULL)
         fail(err, PAWL_NOMEM, "no memory for the rules");
-    if (v != NULL && pawl_value_equal(v, was))      /* a worker asks for each run that it claims, and most have the rules of now: they were compiled before */
+    if (v != NULL && pawl_value_equal(v, was))      /* a worker asks for each run that it claims, and most have the current rules: they were compiled before */
         return v;
     return v != NULL && policy_check(v, err) == PAWL_OK ? v : NULL;
 }

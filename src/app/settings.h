@@ -44,7 +44,7 @@ const pawl_value *settings_read(arena *mem, const char *path, pawl_err *err);
 /* The same with the digest of what was read, SCRIPT_DIGEST_BYTES of effect/script_digest.h. */
 const pawl_value *settings_read_digest(arena *mem, const char *path, char *digest, pawl_err *err);
 
-/* PAWL_INVALID: PROJECT/NAME, a folder of settings, is a symbolic link: whoever may make one could bring the settings of another place here. */
+/* PAWL_INVALID: PROJECT/NAME, a folder of settings, is a symbolic link: a person who may make one could use the settings of another place here. */
 PAWL_MUST_USE pawl_code settings_no_link(arena *mem, const char *project, const char *name, pawl_err *err);
 /* A member of the object that is none of these, up to a NULL: it may restrict, so it is refused by name and not left out (P14). NULL: all are. */
 const char *settings_unknown(const pawl_value *object, const char *const *known);

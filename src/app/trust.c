@@ -167,10 +167,10 @@ void trust_told(const app_caller *caller, const trust_said *said, const char *pa
     const bool itself = said->what != NULL && strcmp(said->what, path) == 0;
 
     if (said->state == TRUST_BARE)
-        app_note(caller, "%s: the folder was trusted before what it has was recorded, so what it widens (%s) does not count: look at it, then pawl policy "
+        app_note(caller, "%s: the folder was trusted by an older version, which recorded no digests, so what it allows (%s) does not apply: look at it, then pawl policy "
                  "trust %s", path, widens, project);
     if (said->state == TRUST_CHANGED)
-        app_note(caller, "%s: %s %s since the folder was trusted, so what the file widens (%s) does not count: look at it, then pawl policy trust %s", path,
+        app_note(caller, "%s: %s %s since the folder was trusted, so what the file allows (%s) does not apply: look at it, then pawl policy trust %s", path,
                  itself ? "it" : said->what, said->how, widens, said->again);
 }
 

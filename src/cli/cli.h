@@ -84,7 +84,7 @@ struct cli_call {
     char *said;                 /* the last error of the call, CLI_SAID_BYTES; "": none */
     FILE *out, *err;            /* of a call for a server; NULL: stdout and stderr */
     bool served;                /* it is one: its arguments are whole ids of runs, and never files */
-    const struct asker *who;    /* for whom it is; NULL: whoever called the program */
+    const struct asker *who;    /* for whom it is; NULL: the caller of the program */
     bool json;                  /* --json was given (by a verb that has it) */
     bool out_tty, err_tty;
     bool colour;                /* stdout may have colours; for stderr: err_colour. NO_COLOR and TERM=dumb are honoured */
@@ -122,7 +122,7 @@ void cli_note(const cli_call *c, const char *fmt, ...) PAWL_PRINTF(2, 3);
 bool cli_put(const cli_call *c, const buf *text);
 bool cli_json(const cli_call *c, const pawl_value *v);
 
-const char *go_who(void);       /* deliver.c: the user of this process, as the system says: "ada", "uid 1000" */
+const char *caller_name(void);       /* deliver.c: the user of this process, as the system says: "ada", "uid 1000" */
 
 /* ---- what goes wrong ------------------------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* deliver.c - an event is stored as a delivery of a run; the process that drives the run takes it from there.
  *
- * Called by the verbs and the driver, on the main thread. Durable when session_tell returns PAWL_OK. */
+ * Called by the verbs and the driver, on the main thread. Durable when session_deliver returns PAWL_OK. */
 #include "engine/run/delivery.h"
 #include "cli/run_driver.h"
 
@@ -10,8 +10,8 @@
 
 enum { BY_BYTES = 128 };
 
-/* What the system says, and never the environment: whoever answers cannot choose another name (P11). */
-const char *go_who(void)
+/* What the system says, and never the environment: the person who answers cannot choose another name (P11). */
+const char *caller_name(void)
 {
     static char who[BY_BYTES];
     char text[4096];
@@ -29,11 +29,11 @@ const char *go_who(void)
 /* Of two answers at the same moment the second is refused, and its error quotes the first one, as for a later answer. */
 pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err)
 {
-    said before = {0};
+    past_answer before = {0};
     char text[sizeof err->text];
 
     if (rc != PAWL_CONFLICT || ev->kind != PAWL_EV_ANSWER || ev->id == NULL || err == NULL || strstr(err->text, ", by ") != NULL ||
-        !said_soon(s, ev->id, &before) || before.by == NULL)
+        !past_answer_await(s, ev->id, &before) || before.by == NULL)
         return rc;
     memcpy(text, err->text, sizeof text);
     *err = (pawl_err){0};
@@ -41,7 +41,7 @@ pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_e
 }
 
 /* Store the event as a delivery, for the process that drives the run. */
-pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pawl_err *err)
+pawl_code session_deliver_to(session *s, const char *run, const pawl_event *ev, pawl_err *err)
 {
     pawl_store *store = session_store(s);
     pawl_delivery d;
@@ -76,4 +76,4 @@ bool delivery_is_open(session *s, const char *run, uint64_t no)
     return l.open;
 }
 
-pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err) { return session_tell_run(s, s->run, ev, err); }
+pawl_code session_deliver(session *s, const pawl_event *ev, pawl_err *err) { return session_deliver_to(s, s->run, ev, err); }

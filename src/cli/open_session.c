@@ -159,7 +159,7 @@ static int take_run(session *s, pawl_store *store, pawl_state *st, const char *o
         cli_note(s->c, "%s: it ran under another machine than its file makes now: another version of Pawl, of jq, or of a plug-in", s->run);
     if (cli_given(s->c, "upgrade") == NULL)
         return s->only_look ? EXIT_DONE : say_divergence(s, st);
-    if (pawl_state_next(st) != PAWL_HALTED && (code = go_mode(s, st, true)) != EXIT_DONE)      /* before it: an adoption drives the run */
+    if (pawl_state_next(st) != PAWL_HALTED && (code = mode_deliver(s, st, true)) != EXIT_DONE)      /* before it: an adoption drives the run */
         return code;
     rc = session_upgrade(s, &err);
     return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);

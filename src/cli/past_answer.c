@@ -6,12 +6,12 @@
 #include <time.h>
 
 /* `given` is the id of the wait, RUN~LIFE/SUPERSTEP.TASK.VISIT.N, or its node. */
-static bool said_meant(const pawl_stream_event *ev, const char *given)
+static bool answer_matches(const pawl_stream_event *ev, const char *given)
 {
     return given == NULL || strcmp(given, ev->node) == 0 || strcmp(given, ev->path) == 0 || (ev->id != NULL && strcmp(given, ev->id) == 0);
 }
 
-bool go_said(session *s, const char *run, const char *given, said *out)
+bool past_answer_find(session *s, const char *run, const char *given, past_answer *out)
 {
     const pawl_stream_options from = { .kinds = PAWL_STREAM_TASKS };
     pawl_stream *r = pawl_stream_open(NULL, session_store(s), run, &from, NULL);
@@ -21,10 +21,10 @@ bool go_said(session *s, const char *run, const char *given, said *out)
     while (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK) {
         const pawl_value *v;
 
-        if (strcmp(ev.name, "answer") != 0 || !said_meant(&ev, given) || (v = value_parse(&s->mem, ev.json, strlen(ev.json), "answer", NULL)) == NULL)
+        if (strcmp(ev.name, "answer") != 0 || !answer_matches(&ev, given) || (v = value_parse(&s->mem, ev.json, strlen(ev.json), "answer", NULL)) == NULL)
             continue;
         any = true;
-        *out = (said){ .node = arena_text(&s->mem, ev.node), .by = pawl_value_string(pawl_value_get(v, "by")),
+        *out = (past_answer){ .node = arena_text(&s->mem, ev.node), .by = pawl_value_string(pawl_value_get(v, "by")),
                        .note = pawl_value_string(pawl_value_get(v, "note")), .value = pawl_value_get(v, "value") };
     }
     pawl_stream_close(r);
@@ -42,7 +42,7 @@ void wait_for_write(pawl_store *store, uint64_t *seen, int ms)
 }
 
 /* The answer that another process gave a moment ago: it may not be stored yet, so this waits shortly. */
-bool said_soon(session *s, const char *id, said *out)
+bool past_answer_await(session *s, const char *id, past_answer *out)
 {
     pawl_store *store = session_store(s);
     uint64_t looked = store->verbs->version(store), seen = looked;
@@ -50,17 +50,17 @@ bool said_soon(session *s, const char *id, said *out)
     bool found;
 
     asks_run_of(id, run);
-    found = go_said(s, run, id, out);
-    for (int i = 0; i < SAID_LOOKS && !found; i++) {
+    found = past_answer_find(s, run, id, out);
+    for (int i = 0; i < PAST_ANSWER_READS && !found; i++) {
         wait_for_write(store, &seen, WRITE_MS);
         if (seen != looked || seen == 0)
-            found = go_said(s, run, id, out);
+            found = past_answer_find(s, run, id, out);
         looked = seen;
     }
     return found;
 }
 
-pawl_code go_said_before(const char *run, const said *before, pawl_err *err)
+pawl_code past_answer_conflict(const char *run, const past_answer *before, pawl_err *err)
 {
     pawl_code rc;
     buf b;

@@ -19,14 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
-
-pawl_code go_on(session *s, void *ctx, pawl_err *err)
+pawl_code drive_continue(session *s, void *ctx, pawl_err *err)
 {
     (void)ctx;
     return pawl_run(s->engine, s->run, NULL, err);
 }
 
-static pawl_code driven(session *s, go_fn *fn, void *ctx, pawl_err *err)
+static pawl_code driven(session *s, drive_fn *fn, void *ctx, pawl_err *err)
 {
     viewing *w = view_begin(s->c, s->engine, s->run);
     const pawl_code rc = fn(s, ctx, err);
@@ -35,7 +34,7 @@ static pawl_code driven(session *s, go_fn *fn, void *ctx, pawl_err *err)
     return rc;
 }
 
-pawl_code go_event(session *s, void *ctx, pawl_err *err)
+pawl_code drive_event(session *s, void *ctx, pawl_err *err)
 {
     const pawl_event *ev = ctx;
     pawl_code rc = pawl_event_send(s->engine, s->run, ev, err);
@@ -51,7 +50,7 @@ pawl_code go_event(session *s, void *ctx, pawl_err *err)
 
 /* ---- others ------------------------------------------------------------------------------------------- */
 
-bool go_elsewhere(session *s, char who[GO_WHO_BYTES])
+bool driven_elsewhere(session *s, char who[DRIVER_NAME_BYTES])
 {
     pawl_store *store = session_store(s);
     pawl_head head;
@@ -63,7 +62,7 @@ bool go_elsewhere(session *s, char who[GO_WHO_BYTES])
     if (owner_is_own(head.owner))
         return false;
     if (who != NULL)
-        snprintf(who, GO_WHO_BYTES, "%s", head.owner);
+        snprintf(who, DRIVER_NAME_BYTES, "%s", head.owner);
     return true;
 }
 
@@ -82,15 +81,15 @@ static bool is_childs(const session *s, const pawl_event *ev)
 }
 
 /* An answer to a child is delivered before the engine drives, because then the store handle is the engine's. Driving the parent also drives the child. */
-static pawl_code tell_child(session *s, void *ctx, pawl_err *err)
+static pawl_code drive_child_answer(session *s, void *ctx, pawl_err *err)
 {
     const pawl_event *ev = ctx;
     char run[RUN_ID_BYTES];
     pawl_code rc;
 
     asks_run_of(ev->id, run);
-    rc = session_tell_run(s, run, ev, err);
-    return rc == PAWL_OK ? driven(s, go_on, NULL, err) : rc;
+    rc = session_deliver_to(s, run, ev, err);
+    return rc == PAWL_OK ? driven(s, drive_continue, NULL, err) : rc;
 }
 
 /* The visit that asks: the id of its wait without its last number. */
@@ -125,7 +124,7 @@ static pawl_code give(session *s, const pawl_wait *w, const char *json, const ch
     ev.id = id;
     if (w->kind == PAWL_WAIT_APPROVAL && strcmp(json, "false") == 0)
         s->denied = value_push(&s->mem, s->denied != NULL ? s->denied : value_pack(&s->mem, NULL, "[]"), value_string(&s->mem, id, visit_size(id)));
-    return is_childs(s, &ev) ? tell_child(s, &ev, err) : driven(s, go_event, &ev, err);
+    return is_childs(s, &ev) ? drive_child_answer(s, &ev, err) : driven(s, drive_event, &ev, err);
 }
 
 /* --yes and --no answer approvals, never a question, and nothing that is signed: to sign is a decision about one call. */
@@ -136,7 +135,7 @@ static answered answer_flag(session *s, const pawl_wait *w, pawl_code *rc, pawl_
 
     if (w->kind != PAWL_WAIT_APPROVAL || w->approvers != NULL || (!yes && !no) || (no && denied_before(s, w)))
         return LEFT;
-    snprintf(by, sizeof by, "%s, by %s", go_who(), yes ? "--yes" : "--no");
+    snprintf(by, sizeof by, "%s, by %s", caller_name(), yes ? "--yes" : "--no");
     *rc = give(s, w, yes ? "true" : "false", by, err);
     return ANSWERED;
 }
@@ -169,7 +168,7 @@ static answered answer_here(session *s, const char *run, const pawl_wait *w, paw
     switch (doubt_is(w) ? doubt_ask(s, run, w, &json) : view_ask(s->c, w, no.size > 1 ? no.data : NULL, &json)) {
     case ASKED_ANSWER:
         buf_char(&json, '\0');
-        *rc = give(s, w, json.data, go_who(), err);
+        *rc = give(s, w, json.data, caller_name(), err);
         how = ANSWERED;
         break;
     case ASKED_LATER:
@@ -189,7 +188,7 @@ static answered answer_one(session *s, pawl_code *rc, pawl_err *err)
     answered how = LEFT;
     asks all;
 
-    if (!go_asks(s, s->run, &all))
+    if (!session_asks(s, s->run, &all))
         return LEFT;
     for (size_t i = 0; i < all.n && how == LEFT; i++) {
         how = answer_flag(s, &all.all[i].w, rc, err);
@@ -253,9 +252,9 @@ static const char *ended_said(pawl_status status)
 /* For a rejected run: who denied, and why. */
 static void put_refusal(session *s, buf *b)
 {
-    said last = {0};
+    past_answer last = {0};
 
-    if (!go_said(s, s->run, NULL, &last) || !answer_is_no(last.value))
+    if (!past_answer_find(s, s->run, NULL, &last) || !answer_is_no(last.value))
         return;
     if (last.by != NULL)
         buf_fmt(b, ", by %s", last.by);
@@ -373,10 +372,10 @@ static int waiting(session *s, pawl_state *st, const asks *all)
 
 static int held(session *s, const pawl_err *err)
 {
-    char who[GO_WHO_BYTES];
+    char who[DRIVER_NAME_BYTES];
     pawl_err why = {0};
 
-    if (!go_elsewhere(s, who))
+    if (!driven_elsewhere(s, who))
         return cli_fail(s->c, PAWL_HELD, err);
     fail(&why, PAWL_HELD, "%s: %s drives it; answers and signals reach it there, `pawl log %s --follow` shows its progress", s->run, who, s->run);
     return cli_fail(s->c, PAWL_HELD, &why);
@@ -409,7 +408,7 @@ static int waits_for_secret(session *s, pawl_state *st, const pawl_err *err)
 
 static int stands(session *s, pawl_code rc, const pawl_err *err)
 {
-    char who[GO_WHO_BYTES];
+    char who[DRIVER_NAME_BYTES];
     pawl_err why = {0};
     pawl_state *st;
     asks all;
@@ -420,17 +419,17 @@ static int stands(session *s, pawl_code rc, const pawl_err *err)
         logging_say(&s->log, LOG_ERROR, s->run, "parked", err->text);
     if (rc < 0)
         return cli_fail(s->c, rc, err);
-    if (rc == PAWL_PENDING && go_stopped() == 0 && go_elsewhere(s, who))
+    if (rc == PAWL_PENDING && signals_stopped() == 0 && driven_elsewhere(s, who))
         return say_left(s, who);
     if ((st = pawl_run_state(s->engine, s->run, &why)) == NULL)
         return cli_fail(s->c, why.code < 0 ? why.code : PAWL_IO, &why);
     if (pawl_state_next(st) == PAWL_HALTED)
         return ended(s, st);
-    if (go_stopped() != 0) {
+    if (signals_stopped() != 0) {
         cli_note(s->c, "%s is stopped, and nothing is lost; go on: pawl resume %s", s->run, s->run);
-        return go_stopped();
+        return signals_stopped();
     }
-    if (go_asks(s, s->run, &all) && all.n > 0)
+    if (session_asks(s, s->run, &all) && all.n > 0)
         return waiting(s, st, &all);
     if (*err->text != '\0') {
         return waits_for_secret(s, st, err);
@@ -443,23 +442,23 @@ static int stands(session *s, pawl_code rc, const pawl_err *err)
 
 static bool ask_on(session *s, pawl_code rc)
 {
-    return rc >= 0 && rc != PAWL_HALTED && go_stopped() == 0 && !(rc == PAWL_PENDING && go_elsewhere(s, NULL));
+    return rc >= 0 && rc != PAWL_HALTED && signals_stopped() == 0 && !(rc == PAWL_PENDING && driven_elsewhere(s, NULL));
 }
 
 /* The event is a delivery to `run`, for the process that drives it, `who`. Waits until that process has taken it, in growing intervals. When the lease
  * of the session's run is free, the run is driven here, and what that returned is returned. */
-static pawl_code left_to(session *s, const char *run, char who[GO_WHO_BYTES], pawl_err *err)
+static pawl_code left_to(session *s, const char *run, char who[DRIVER_NAME_BYTES], pawl_err *err)
 {
     pawl_store *store = session_store(s);
     uint64_t seen = store->verbs->version(store), looked = 0;
     int ms = WRITE_MS;
 
-    for (int waited = 0; go_stopped() == 0; waited += ms, ms = ms < WRITE_MS_MAX ? 2 * ms : ms) {
+    for (int waited = 0; signals_stopped() == 0; waited += ms, ms = ms < WRITE_MS_MAX ? 2 * ms : ms) {
         if (seen == 0 || seen != looked || *who == '\0' || owner_dead(who)) {  /* else nobody has written, and that process is alive */
             pawl_code rc;
 
             s->left_taken = s->left_no == 0 || !delivery_is_open(s, run, s->left_no);
-            rc = go_elsewhere(s, who) ? PAWL_HELD : driven(s, go_on, NULL, err);
+            rc = driven_elsewhere(s, who) ? PAWL_HELD : driven(s, drive_continue, NULL, err);
             if (rc != PAWL_HELD) {
                 s->left_taken = true;           /* by the holder before, or by the engine here */
                 *who = '\0';
@@ -474,13 +473,13 @@ static pawl_code left_to(session *s, const char *run, char who[GO_WHO_BYTES], pa
         looked = seen;
         wait_for_write(store, &seen, ms);
     }
-    if (go_stopped() != 0)
+    if (signals_stopped() != 0)
         *who = '\0';
     return PAWL_PENDING;
 }
 
 /* Two processes may answer at the same moment: one answer is refused, and the run goes on with the other one. */
-static pawl_code sent(session *s, const pawl_event *ev, pawl_code rc, char who[GO_WHO_BYTES], pawl_err *err)
+static pawl_code sent(session *s, const pawl_event *ev, pawl_code rc, char who[DRIVER_NAME_BYTES], pawl_err *err)
 {
     pawl_err why = {0};
     pawl_code on;
@@ -488,17 +487,17 @@ static pawl_code sent(session *s, const pawl_event *ev, pawl_code rc, char who[G
     if (rc == PAWL_PENDING)
         return left_to(s, s->run, who, err);
     rc = answered_before(s, ev, rc, err);       /* not earlier: while the engine drives, the store handle is the engine's */
-    if (rc != PAWL_CONFLICT || ev->kind != PAWL_EV_ANSWER || go_stopped() != 0)
+    if (rc != PAWL_CONFLICT || ev->kind != PAWL_EV_ANSWER || signals_stopped() != 0)
         return rc;
-    on = driven(s, go_on, NULL, &why);
+    on = driven(s, drive_continue, NULL, &why);
     if (on < 0 && on != PAWL_HELD && on != rc)
         cli_note(s->c, "%s", why.text);
     return rc;
 }
 
-int go(session *s, go_fn *first, void *ctx)
+int drive_run(session *s, drive_fn *first, void *ctx)
 {
-    char who[GO_WHO_BYTES] = "", child[RUN_ID_BYTES] = "";
+    char who[DRIVER_NAME_BYTES] = "", child[RUN_ID_BYTES] = "";
     pawl_err err = {0};
     pawl_code rc;
     bool took;
@@ -506,14 +505,14 @@ int go(session *s, go_fn *first, void *ctx)
 
     s->left_no = 0;
     s->took = s->left_taken = false;
-    if (first == tell_child)
+    if (first == drive_child_answer)
         asks_run_of(((const pawl_event *)ctx)->id, child);
-    go_signals(s->engine);
-    rc = first == tell_child ? tell_child(s, ctx, &err) : driven(s, first, ctx, &err);
+    signals_catch(s->engine);
+    rc = first == drive_child_answer ? drive_child_answer(s, ctx, &err) : driven(s, first, ctx, &err);
     took = s->took;
-    if (first == go_event)
+    if (first == drive_event)
         rc = sent(s, ctx, rc, who, &err);
-    else if (first == tell_child && rc == PAWL_HELD)
+    else if (first == drive_child_answer && rc == PAWL_HELD)
         rc = left_to(s, child, who, &err);
     while (*who == '\0' && ask_on(s, rc)) {
         pawl_err why = {0};
@@ -523,14 +522,14 @@ int go(session *s, go_fn *first, void *ctx)
         err = (pawl_err){0};
         if (rc == PAWL_CONFLICT) {      /* another process was first */
             cli_note(s->c, "%s", why.text);
-            rc = driven(s, go_on, NULL, &err);
+            rc = driven(s, drive_continue, NULL, &err);
         } else {
             err = why;
         }
     }
     code = *who != '\0' ? say_left(s, who) : stands(s, rc, &err);
     s->took = took;
-    go_signals(NULL);
+    signals_catch(NULL);
     return code;
 }
 
@@ -543,12 +542,12 @@ static int over_takes(session *s, pawl_state *st, const pawl_event *ev)
     pawl_status status = pawl_state_status(st);
     const char *is = pawl_status_name(status);
     char run[RUN_ID_BYTES];
-    said before = {0};
+    past_answer before = {0};
     pawl_err err = {0};
 
     asks_run_of(is_childs(s, ev) ? ev->id : s->run, run);
-    if (kind == PAWL_EV_ANSWER && ev->id != NULL && go_said(s, run, ev->id, &before))
-        return cli_fail(s->c, go_said_before(run, &before, &err), &err);
+    if (kind == PAWL_EV_ANSWER && ev->id != NULL && past_answer_find(s, run, ev->id, &before))
+        return cli_fail(s->c, past_answer_conflict(run, &before, &err), &err);
     if (kind == PAWL_EV_REOPEN && status == PAWL_STATUS_FAILED)
         return EXIT_DONE;
     if (kind == PAWL_EV_REOPEN)
@@ -576,10 +575,10 @@ static int may_tell(session *s, const pawl_event *ev)
         return cli_fail(s->c, PAWL_INVALID, &err);
     }
     return kind == PAWL_EV_CANCEL || kind == PAWL_EV_UPDATE ? EXIT_DONE
-                                                            : go_mode(s, st, cli_given(s->c, "no-run") == NULL && !go_elsewhere(s, NULL));
+                                                            : mode_deliver(s, st, cli_given(s->c, "no-run") == NULL && !driven_elsewhere(s, NULL));
 }
 
-int go_may_tell(session *s, pawl_event_kind kind)
+int event_allowed(session *s, pawl_event_kind kind)
 {
     return may_tell(s, &(pawl_event){ .kind = kind });
 }
@@ -591,13 +590,13 @@ static int leave(session *s, const pawl_event *ev)
     pawl_code rc;
 
     asks_run_of(is_childs(s, ev) ? ev->id : s->run, run);
-    if ((rc = session_tell_run(s, run, ev, &err)) != PAWL_OK)
+    if ((rc = session_deliver_to(s, run, ev, &err)) != PAWL_OK)
         return cli_fail(s->c, rc, &err);
     cli_note(s->c, "%s: stored, and not driven; go on: pawl resume %s", run, s->run);
     return EXIT_DONE;
 }
 
-int go_tell(session *s, const pawl_event *ev)
+int event_send(session *s, const pawl_event *ev)
 {
     pawl_event copy = *ev;
     int code = may_tell(s, ev);
@@ -606,5 +605,5 @@ int go_tell(session *s, const pawl_event *ev)
         return code;
     if (cli_given(s->c, "no-run") != NULL)
         return leave(s, ev);
-    return go(s, is_childs(s, ev) ? tell_child : go_event, &copy);
+    return drive_run(s, is_childs(s, ev) ? drive_child_answer : drive_event, &copy);
 }

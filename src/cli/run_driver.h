@@ -6,25 +6,25 @@
 #include "cli/open_session.h"
 
 /* The first action: called once, after Ctrl-C and the view are set up; returns the engine's code. */
-typedef pawl_code go_fn(session *s, void *ctx, pawl_err *err);
+typedef pawl_code drive_fn(session *s, void *ctx, pawl_err *err);
 
-/* Drive the session's run: `first`, then whatever follows, until it ends, waits for somebody who is not here, or was stopped. Prints its state, the
- * command that continues it, and the result. Returns the exit code. */
-int go(session *s, go_fn *first, void *ctx);
+/* Drives the session's run: calls `first`, then drives it until it ends, waits for a person who is not at this terminal, or was stopped. Prints its state,
+ * the command that continues it, and the result. Returns the exit code. */
+int drive_run(session *s, drive_fn *first, void *ctx);
 /* `pawl_run` without input. */
-pawl_code go_on(session *s, void *ctx, pawl_err *err);
+pawl_code drive_continue(session *s, void *ctx, pawl_err *err);
 /* Applies one event, which `ctx` points to. */
-pawl_code go_event(session *s, void *ctx, pawl_err *err);
-/* For verbs that write an event: with --no-run it is only stored for the run, and nothing is driven. */
-int go_tell(session *s, const pawl_event *ev);
-pawl_code session_tell(session *s, const pawl_event *ev, pawl_err *err);    /* stores a delivery for the process that drives the run; durable */
-pawl_code session_tell_run(session *s, const char *run, const pawl_event *ev, pawl_err *err);   /* the same for another run: a child */
+pawl_code drive_event(session *s, void *ctx, pawl_err *err);
+/* Gives the run an event, and drives it as drive_run; with --no-run the event is only stored for the run. Returns the exit code. */
+int event_send(session *s, const pawl_event *ev);
+pawl_code session_deliver(session *s, const pawl_event *ev, pawl_err *err);    /* stores a delivery for the process that drives the run; durable */
+pawl_code session_deliver_to(session *s, const char *run, const pawl_event *ev, pawl_err *err);   /* the same for another run: a child */
 /* Whether the delivery `no` of `run` is in its mailbox. False: a process has taken it, and stored what it led to in the same transaction. */
 bool delivery_is_open(session *s, const char *run, uint64_t no);
 /* If `rc` is a conflict, replaces the error by one that names the author of the first answer. */
 pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err);
 /* Whether the run accepts an event of that kind now: EXIT_DONE, or the exit code after the reason was printed. */
-int go_may_tell(session *s, pawl_event_kind kind);
+int event_allowed(session *s, pawl_event_kind kind);
 const pawl_value *set_values(cli_call *c, int *code);                       /* retry.c: --set CHANNEL=JSON... as an object */
 /* run.c: whether each member of `values` is a channel of the file, and no secret; false: err says which, and what was meant. */
 bool channels_known(const session *s, const pawl_value *values, const char *what, pawl_err *err);
@@ -32,13 +32,13 @@ bool set_fits(session *s, const pawl_value *set, int *code);                /* r
 
 /* budget.c: the limits that an option gives, in the form of "@budget". EXIT_DONE, or the usage error was printed. */
 int budget_bounds(cli_call *c, const char *option, const pawl_value **caps);
-/* run_mode.c: before a run goes on, --mode and the settings of the moment are delivered to it (app/ways.h). `drives`: this process drives it, so bypass,
- * which is not kept, has to be given again. EXIT_DONE; else said. */
-int go_mode(session *s, pawl_state *st, bool drives);
-int go_mode_with(session *s, const pawl_value **set);   /* for a run that has ended, which takes them only when it is reopened: adds them to `set` */
-pawl_code go_settle(session *s, pawl_state *st, bool drives, pawl_err *err);   /* go_mode without a word on stderr; --mode was checked */
+/* run_mode.c: before a run continues, --mode and the current settings are delivered to it (app/ways.h). `drives`: this process drives it, so bypass, which
+ * is not kept, has to be given again. EXIT_DONE; else the error was printed. */
+int mode_deliver(session *s, pawl_state *st, bool drives);
+int mode_with_reopen(session *s, const pawl_value **set);   /* for a run that has ended, which takes them only when it is reopened: adds them to `set` */
+pawl_code mode_deliver_quietly(session *s, pawl_state *st, bool drives, pawl_err *err);   /* as mode_deliver, but prints nothing; --mode was checked */
 bool mode_given(cli_call *c, int *code);        /* whether --mode has a valid value, or none; else the usage error was printed */
-/* fork.c: a new run from the entry `seq` (0: the newest) of s->run, with `set` (an object) and the settings of now; `id`: its id, NULL: a new one. */
+/* fork.c: a new run from the entry `seq` (0: the newest) of s->run, with `set` (an object) and the current settings; `id`: its id, NULL: a new one. */
 pawl_code fork_make(session *s, uint64_t seq, const pawl_value *set, const char *id, char fork[RUN_ID_BYTES], pawl_err *err);
 int resume_session(session *s);                 /* resume.c: continue an existing run */
 
@@ -46,27 +46,28 @@ int resume_session(session *s);                 /* resume.c: continue an existin
 const pawl_value *wait_json(arena *mem, const pawl_wait *w);
 const pawl_value *signed_names(arena *mem, const pawl_value *signed_by);        /* who has signed so far, of pawl_wait: an array of names */
 /* The open questions of a run and its children, from the store. False: it cannot be read. */
-bool go_asks(session *s, const char *run, asks *out);
+bool session_asks(session *s, const char *run, asks *out);
 void say_asks(session *s, const asks *all);
-const char *wait_kind_said(pawl_wait_kind kind);     /* "an approval", "a signal" */
+const char *wait_kind_text(pawl_wait_kind kind);     /* "an approval", "a signal" */
 const pawl_value *asks_json(arena *mem, const asks *all);
 /* Among the open waits of the run `within` (the session's, or a child) and of its children, find the one that `given` names: an id, a slot, a node or a
- * run; NULL: the only one that asks a person. If it is not unique, the waits are listed. PAWL_OK: *out lives as long as the session. PAWL_CONFLICT: it
+ * run; NULL: the only one that asks a person. If it is not unique, the waits are listed. PAWL_OK: *out is valid as long as the session. PAWL_CONFLICT: it
  * was answered before, and err has that answer. */
 pawl_code wait_find(session *s, const char *within, const char *given, ask *out, pawl_err *err);
-/* Another process drives the session's run now: who, in `who` (may be NULL). Not while this one does. */
-enum { GO_WHO_BYTES = 160 };
-/* Waiting for another process: the version of the store is read every WRITE_LOOK_MS, its tables after a change, else after WRITE_MS: SAID_LOOKS times for
- * an answer; for a delivery in intervals that double up to WRITE_MS_MAX, TAKEN_MS_MAX in all. */
-enum { WRITE_LOOK_MS = 2, WRITE_MS = 20, SAID_LOOKS = 25, WRITE_MS_MAX = 160, TAKEN_MS_MAX = 3000 };
-bool go_elsewhere(session *s, char who[GO_WHO_BYTES]);
-/* The latest answer to a wait of `run` that `given` (an id, a node; NULL: any) names; lives as long as the session. False: there is none. */
-typedef struct said { const char *node, *by, *note; const pawl_value *value; } said;
-bool go_said(session *s, const char *run, const char *given, said *out);
+enum { DRIVER_NAME_BYTES = 160 };
+/* Waiting for another process: the version of the store is read every WRITE_LOOK_MS, its tables after a change, else after WRITE_MS: PAST_ANSWER_READS
+ * times for an answer; for a delivery in intervals that double up to WRITE_MS_MAX, TAKEN_MS_MAX in all. */
+enum { WRITE_LOOK_MS = 2, WRITE_MS = 20, PAST_ANSWER_READS = 25, WRITE_MS_MAX = 160, TAKEN_MS_MAX = 3000 };
+/* Whether another process drives the session's run now; its name is put into `who` (may be NULL). False while this process drives it. */
+bool driven_elsewhere(session *s, char who[DRIVER_NAME_BYTES]);
+/* The latest answer to a wait of `run` that `given` (an id, a node; NULL: any) names; valid as long as the session. False: there is none. */
+typedef struct past_answer { const char *node, *by, *note; const pawl_value *value; } past_answer;
+bool past_answer_find(session *s, const char *run, const char *given, past_answer *out);
 /* Waits until somebody has written to the store, or for `ms`; reads no table. `seen`: the data version, in and out. */
 void wait_for_write(pawl_store *store, uint64_t *seen, int ms);
-bool said_soon(session *s, const char *id, said *out);  /* the same for the wait `id`; waits shortly, because the answer may not be stored yet */
-pawl_code go_said_before(const char *run, const said *before, pawl_err *err);  /* PAWL_CONFLICT, with the earlier answer in err */
+/* The same for the wait `id`; waits for a moment, because the answer may not be stored yet. */
+bool past_answer_await(session *s, const char *id, past_answer *out);
+pawl_code past_answer_conflict(const char *run, const past_answer *before, pawl_err *err);  /* PAWL_CONFLICT, with the earlier answer in err */
 /* ui/unknown_outcome.c: a wait that asks for the outcome of a command; how it is printed, and an answer converted to what the wait expects. */
 bool doubt_is(const pawl_wait *w);
 /* The command of a node that was cut off, as its run stored it, as {"input","tool"}: its id is that of the wait. NULL: pruned, or no memory. */
@@ -75,10 +76,10 @@ void doubt_say(const pawl_wait *w, const pawl_value *about, buf *b);
 void doubt_say_how(const pawl_wait *w, const char *run, bool only, buf *b);
 pawl_code doubt_answer(session *s, const pawl_wait *w, const char *text, buf *json, pawl_err *err);
 /* After Ctrl-C or SIGTERM: 130 or 143; else 0. */
-int go_stopped(void);
-/* From now on the first Ctrl-C does not stop: the caller looks for it, and interrupts the turn of its agent. */
-void go_signals_turn(void);
-bool go_interrupted(void);
-void go_signals(pawl_engine *e);                /* NULL: restores the previous handlers */
+int signals_stopped(void);
+/* From now on the first Ctrl-C does not stop the run: the caller checks signals_interrupted(), and interrupts the turn of its agent. */
+void signals_interrupt_turn(void);
+bool signals_interrupted(void);
+void signals_catch(pawl_engine *e);             /* NULL: restores the previous handlers */
 
 #endif

@@ -12,37 +12,38 @@ enum { PORTION = 200 };         /* heads that are read at once */
 
 typedef struct portion {        /* a listing of the store, some heads at a time */
     pawl_filter f;
-    arena mem;                  /* of those */
+    arena mem;                  /* for the texts of these heads */
     pawl_head all[PORTION];
     size_t n, at;
     bool last, failed;
 } portion;
 
-typedef struct list_wait {        /* all waiting runs, as far as they were read */
+typedef struct list_wait {      /* all waiting runs, as far as they were read */
     pawl_filter f;
-    uint64_t upto;              /* not beyond this number */
+    uint64_t upto;              /* runs with a smaller number are not read yet */
     arena mem;
     const char *parents[PORTION];
     size_t n;
     bool reached, last;
 } list_wait;
 
-typedef struct above {          /* a run with a waiting child that was not returned yet */
+typedef struct asking_parent {  /* a run with a waiting child; the run was not returned yet */
     arena mem;
     pawl_head head;
-} above;
+} asking_parent;
 
 typedef struct run_listing {
     pawl_store *store;
     const pawl_filter *f;
     portion own;                /* the runs that match the filter */
     list_wait waiting;
-    above **all;                /* sorted by number, the newest last */
+    asking_parent **all;        /* sorted by number, the newest last */
     size_t n, cap;
     pawl_head_fn *fn;
     void *ctx;
     size_t left;
-    bool looks, ends;
+    bool with_children;         /* the waits of children are read, too */
+    bool stopped;               /* the limit is reached, or `fn` returned false */
     arena mem;                  /* of the current run */
     pawl_err *err;
 } run_listing;
@@ -60,7 +61,7 @@ static void head_keep(arena *mem, pawl_head *out, const pawl_head *h)
     out->parked = arena_text(mem, h->parked);
 }
 
-static bool see(void *ctx, const pawl_head *h)
+static bool head_add(void *ctx, const pawl_head *h)
 {
     portion *p = ctx;
 
@@ -70,14 +71,14 @@ static bool see(void *ctx, const pawl_head *h)
 }
 
 /* The next head; *out NULL: there is none. Valid until the next call. */
-static pawl_code portion_look(run_listing *l, portion *p, const pawl_head **out)
+static pawl_code portion_next(run_listing *l, portion *p, const pawl_head **out)
 {
     pawl_code rc = PAWL_OK;
 
     if (p->at == p->n && !p->last) {
         arena_reset(&p->mem);
         p->at = p->n = 0;
-        rc = l->store->verbs->list(l->store, &p->f, see, p, l->err);
+        rc = l->store->verbs->list(l->store, &p->f, head_add, p, l->err);
         if (rc == PAWL_OK && p->failed)
             rc = fail(l->err, PAWL_NOMEM, "no memory for the list");
         if (rc != PAWL_OK)
@@ -90,9 +91,9 @@ static pawl_code portion_look(run_listing *l, portion *p, const pawl_head **out)
     return rc;
 }
 
-/* ---- whose children wait ------------------------------------------------------------------------------ */
+/* ---- parents of waiting runs ------------------------------------------------------------------------------ */
 
-static void above_free(above *a)
+static void parent_free(asking_parent *a)
 {
     if (a != NULL)
         arena_free(&a->mem);
@@ -100,7 +101,7 @@ static void above_free(above *a)
 }
 
 /* Its position in the sorted list, or where to insert it. */
-static size_t above_place(const run_listing *l, uint64_t no)
+static size_t parent_place(const run_listing *l, uint64_t no)
 {
     size_t from = 0, to = l->n;
 
@@ -116,16 +117,16 @@ static size_t above_place(const run_listing *l, uint64_t no)
 }
 
 /* False: it is already there, with all its parents; or there is no memory. */
-static bool above_add(run_listing *l, const pawl_head *h)
+static bool parent_add(run_listing *l, const pawl_head *h)
 {
-    const size_t at = above_place(l, h->no);
-    above *one;
+    const size_t at = parent_place(l, h->no);
+    asking_parent *one;
 
     if (at < l->n && l->all[at]->head.no == h->no)
         return false;
     if (l->n == l->cap) {
         const size_t cap = l->cap == 0 ? 16 : 2 * l->cap;
-        above **all = realloc(l->all, cap * sizeof *all);
+        asking_parent **all = realloc(l->all, cap * sizeof *all);
 
         if (all == NULL)
             return !(l->mem.failed = true);
@@ -144,19 +145,19 @@ static bool above_add(run_listing *l, const pawl_head *h)
 }
 
 /* A run that has ended waits for nobody, and no parent waits for its children. */
-static void above_find(run_listing *l, const char *parent)
+static void parents_find(run_listing *l, const char *parent)
 {
     char run[RUN_ID_BYTES];
     pawl_head h;
 
     for (int i = 0; i < ASKS_DEPTH_MAX && parent != NULL; i++, parent = h.parent) {
         asks_run_of(parent, run);
-        if (l->store->verbs->head(l->store, run, &h, NULL) != PAWL_OK || h.over || !above_add(l, &h))
+        if (l->store->verbs->head(l->store, run, &h, NULL) != PAWL_OK || h.over || !parent_add(l, &h))
             return;
     }
 }
 
-static bool see_waiting(void *ctx, const pawl_head *h)
+static bool waiting_add(void *ctx, const pawl_head *h)
 {
     list_wait *w = ctx;
 
@@ -169,8 +170,8 @@ static bool see_waiting(void *ctx, const pawl_head *h)
     return w->n < PORTION && !w->mem.failed;
 }
 
-/* Afterwards all parents of waiting runs that are newer than `no` are known. */
-static pawl_code above_reach(run_listing *l, uint64_t no)
+/* Reads waiting runs down to `no`: afterwards all parents of waiting runs that are newer than `no` are known. */
+static pawl_code parents_find_upto(run_listing *l, uint64_t no)
 {
     list_wait *w = &l->waiting;
     pawl_code rc = PAWL_OK;
@@ -180,17 +181,17 @@ static pawl_code above_reach(run_listing *l, uint64_t no)
     while (rc == PAWL_OK && !w->reached && !w->last) {
         arena_reset(&w->mem);
         w->n = 0;
-        rc = l->store->verbs->list(l->store, &w->f, see_waiting, w, l->err);
+        rc = l->store->verbs->list(l->store, &w->f, waiting_add, w, l->err);
         w->last = !w->reached && w->n < PORTION;
         for (size_t i = 0; rc == PAWL_OK && i < w->n && !w->mem.failed; i++)
-            above_find(l, w->parents[i]);
+            parents_find(l, w->parents[i]);
         if (rc == PAWL_OK && (l->mem.failed || w->mem.failed))
             rc = fail(l->err, PAWL_NOMEM, "no memory for the list");
     }
     return rc;
 }
 
-/* ---- given --------------------------------------------------------------------------------------------- */
+/* ---- runs that are returned --------------------------------------------------------------------------------------------- */
 
 static bool same(const char *wanted, const char *is)
 {
@@ -204,51 +205,51 @@ static bool fits(const pawl_filter *f, const pawl_head *h)
            (f->before == 0 || h->no < f->before) && (f->status == 0 || h->status == f->status - 1) && (!f->waiting || h->waits > 0);
 }
 
-static void tell(run_listing *l, const pawl_head *as_stored)
+static void run_return(run_listing *l, const pawl_head *as_stored)
 {
     pawl_head h = *as_stored;
     asks all;
 
-    if (l->looks && h.status == PAWL_STATUS_WORKING && asks_read(l->store, &l->mem, h.run, &all, NULL) == PAWL_OK) {
+    if (l->with_children && h.status == PAWL_STATUS_WORKING && asks_read(l->store, &l->mem, h.run, &all, NULL) == PAWL_OK) {
         h.status = (uint8_t)asks_status(&all, PAWL_STATUS_WORKING);
         h.waits = (uint32_t)all.n;
     }
     arena_reset(&l->mem);
     if (!fits(l->f, &h))
         return;
-    l->ends = !l->fn(l->ctx, &h) || --l->left == 0;
+    l->stopped = !l->fn(l->ctx, &h) || --l->left == 0;
 }
 
 /* Returns the parents that come before the next run of the store's listing, or all that are left. */
-static pawl_code above_tell(run_listing *l, const pawl_head *next)
+static pawl_code parents_return(run_listing *l, const pawl_head *next)
 {
-    const pawl_code rc = above_reach(l, next != NULL ? next->no : 0);
+    const pawl_code rc = parents_find_upto(l, next != NULL ? next->no : 0);
 
-    while (rc == PAWL_OK && !l->ends && l->n > 0 && (next == NULL || l->all[l->n - 1]->head.no >= next->no)) {
-        above *one = l->all[--l->n];
+    while (rc == PAWL_OK && !l->stopped && l->n > 0 && (next == NULL || l->all[l->n - 1]->head.no >= next->no)) {
+        asking_parent *one = l->all[--l->n];
 
         if (next == NULL || one->head.no > next->no)
-            tell(l, &one->head);
-        above_free(one);
+            run_return(l, &one->head);
+        parent_free(one);
     }
     return rc;
 }
 
-static pawl_code all_tell(run_listing *l)
+static pawl_code runs_return(run_listing *l)
 {
     const bool asked = l->f->waiting || l->f->status == 1 + PAWL_STATUS_INPUT_REQUIRED;
     const pawl_head *next = NULL;
     pawl_code rc;
 
     do {
-        rc = portion_look(l, &l->own, &next);
+        rc = portion_next(l, &l->own, &next);
         if (rc == PAWL_OK && asked)
-            rc = above_tell(l, next);
-        if (rc == PAWL_OK && !l->ends && next != NULL) {
-            tell(l, next);
+            rc = parents_return(l, next);
+        if (rc == PAWL_OK && !l->stopped && next != NULL) {
+            run_return(l, next);
             l->own.at++;
         }
-    } while (rc == PAWL_OK && !l->ends && next != NULL);
+    } while (rc == PAWL_OK && !l->stopped && next != NULL);
     return rc;
 }
 
@@ -260,14 +261,14 @@ pawl_code runs_listed(pawl_store *store, const pawl_filter *f, bool ids, pawl_he
     if (l == NULL)
         return fail(err, PAWL_NOMEM, "no memory for the list");
     *l = (run_listing){ .store = store, .f = f, .own.f = *f, .waiting.f = { .waiting = true, .limit = SIZE_MAX }, .fn = fn, .ctx = ctx,
-                     .left = f->limit, .looks = !ids || f->status != 0 || f->waiting, .err = err };
+                     .left = f->limit, .with_children = !ids || f->status != 0 || f->waiting, .err = err };
     arena_init(&l->mem, NULL, 4096);
     arena_init(&l->own.mem, NULL, 4096);
     arena_init(&l->waiting.mem, NULL, 4096);
     l->own.f.limit = f->limit < PORTION ? f->limit : PORTION;
-    rc = all_tell(l);
+    rc = runs_return(l);
     while (l->n > 0)
-        above_free(l->all[--l->n]);
+        parent_free(l->all[--l->n]);
     free(l->all);
     arena_free(&l->own.mem);
     arena_free(&l->waiting.mem);

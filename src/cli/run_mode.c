@@ -1,4 +1,4 @@
-/* run_mode.c - delivers what a run takes before it is driven on: the mode that was given, and the settings of now (P1).
+/* run_mode.c - delivers what a run takes before it is driven on: the mode that was given, and the current settings (P1).
  *
  * Called by the verbs that go on with a run, on the main thread, while the engine here drives nothing. What is due is decided by app/go_on.c. */
 #include "cli/run_driver.h"
@@ -18,9 +18,9 @@ static pawl_code due(session *s, pawl_state *st, bool drives, const pawl_value *
     return session_go_on(s, st, &(going_on){ .mode = pawl_mode_named(cli_given(s->c, "mode")), .drives = drives }, update, err);
 }
 
-pawl_code go_settle(session *s, pawl_state *st, bool drives, pawl_err *err)
+pawl_code mode_deliver_quietly(session *s, pawl_state *st, bool drives, pawl_err *err)
 {
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = caller_name() };
     const pawl_value *update;
     pawl_code rc = due(s, st, drives, &update, err);
     buf b;
@@ -31,12 +31,12 @@ pawl_code go_settle(session *s, pawl_state *st, bool drives, pawl_err *err)
     canon(&b, update);
     buf_char(&b, '\0');
     ev.value = b.data;
-    rc = b.failed ? fail(err, PAWL_NOMEM, "%s: no memory for its mode and its rules", s->run) : session_tell(s, &ev, err);
+    rc = b.failed ? fail(err, PAWL_NOMEM, "%s: no memory for its mode and its rules", s->run) : session_deliver(s, &ev, err);
     buf_free(&b);
     return rc;
 }
 
-int go_mode(session *s, pawl_state *st, bool drives)
+int mode_deliver(session *s, pawl_state *st, bool drives)
 {
     pawl_err err = {0};
     pawl_code rc;
@@ -44,11 +44,11 @@ int go_mode(session *s, pawl_state *st, bool drives)
 
     if (!mode_given(s->c, &code))
         return code;
-    rc = go_settle(s, st, drives, &err);
+    rc = mode_deliver_quietly(s, st, drives, &err);
     return rc == PAWL_OK ? EXIT_DONE : cli_fail(s->c, rc, &err);
 }
 
-int go_mode_with(session *s, const pawl_value **set)
+int mode_with_reopen(session *s, const pawl_value **set)
 {
     const pawl_value *update;
     pawl_err err = {0};

@@ -1,6 +1,6 @@
 /* signals.c - Ctrl-C and SIGTERM: the first one drains the engine, the second one stops it at once. In a chat a Ctrl-C before them interrupts the turn.
  *
- * go_signals() is called by run_driver.c on the main thread. The handler runs on any thread: it sets flags of its own and makes the two calls of the
+ * signals_catch() is called by run_driver.c on the main thread. The handler runs on any thread: it sets flags of its own and makes the two calls of the
  * engine that a handler may make. Whatever the moment, nothing that is stored is lost. */
 #include "cli/run_driver.h"
 #include "cli/ui/view.h"
@@ -38,7 +38,7 @@ static void on_signal(int sig)
     errno = kept;
 }
 
-void go_signals(pawl_engine *e)
+void signals_catch(pawl_engine *e)
 {
     struct sigaction act = { .sa_handler = on_signal };
 
@@ -54,10 +54,10 @@ void go_signals(pawl_engine *e)
     }
 }
 
-void go_signals_turn(void) { turn = 1; }
-bool go_interrupted(void) { return interrupts != 0; }
+void signals_interrupt_turn(void) { turn = 1; }
+bool signals_interrupted(void) { return interrupts != 0; }
 
-int go_stopped(void)
+int signals_stopped(void)
 {
     return caught == 0 ? 0 : 128 + (int)caught;
 }

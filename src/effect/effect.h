@@ -128,7 +128,7 @@ typedef struct process {
     size_t in_size;
     size_t output_bytes;        /* maximum kept of each stream */
     void (*heard)(void *ctx, const char *data, size_t size);    /* gets the output as it arrives; NULL: nobody */
-    void (*began)(void *ctx);   /* told once the program has been started, by process_run(); NULL: nobody */
+    void (*began)(void *ctx);   /* called once the program was started, by process_run(); NULL: nothing */
     void *heard_ctx;            /* of both */
     bool joined;                /* stderr goes to the same place as stdout: `out` has the beginning of both, `err` the end of what is not in `out` */
     int64_t until_ms;           /* by clock_ms; INT64_MAX: no limit */

@@ -27,7 +27,7 @@ bool denied_files_cut(const denied_files *d);
  * *cut: there are more than DENIED_TOPS_MAX, or not all could be looked at. In `mem`; NULL: no memory. */
 typedef struct denied_top {
     const char *path;
-    bool read;                  /* it is denied to read, not only to edit; such ones are also told inside a folder that is only denied to edit */
+    bool read;                  /* it is denied to read, not only to edit; such files are also listed inside a folder that is only denied to edit */
 } denied_top;
 typedef struct denied_shown { const char *const *folders; size_t n; } denied_shown;     /* that the command sees, without links */
 const denied_top *denied_tops_find(arena *mem, const pawl_policy *p, const file_use *u, const denied_shown *shown, denied_stop_fn *stop, void *ctx, size_t *n,

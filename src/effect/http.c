@@ -1,7 +1,7 @@
 /* http.c - the handler of the effect `http`: arguments become requests, one for each redirect, and the last answer a reply.
  *
  * Called by the engine on any thread; when the job can be answered later, the loop thread makes the reply (net/curl_loop.c). One `call` belongs to one job.
- * Invariant: nothing but the origin of a URL is told, since the rest may be a secret. */
+ * Invariant: no text has more of a URL than its origin, since the rest may be a secret. */
 #include "effect/effect.h"
 #include "net/net.h"
 
@@ -36,7 +36,7 @@ typedef struct http_call {
     char origin[ORIGIN_BYTES_MAX];
 } http_call;
 
-/* ---- origins: all that is ever told of a URL, since the rest may be a secret ----------------------------- */
+/* ---- origins: the only part of a URL in any text, since the rest may be a secret ----------------------------- */
 
 static bool begins(const char *text, const char *with)
 {

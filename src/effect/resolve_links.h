@@ -12,7 +12,7 @@ typedef struct link_rules {     /* whose denied files count by any of their name
     void *ctx;
 } link_rules;
 /* Where the texts in the list `paths` lead, as pawl_request.links has it; `cwd` (NULL: all are absolute) is the base of relative ones. A command may go to
- * one of the folders among them first: what a path leads to from there is told by the absolute path. `rules` may be NULL.
+ * one of the folders among them first: the target of a path from there is listed under the absolute path. `rules` may be NULL.
  * NULL: see err. */
 const pawl_value *links_of(arena *mem, const char *cwd, const pawl_value *paths, const link_rules *rules, pawl_err *err);
 

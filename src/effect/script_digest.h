@@ -11,7 +11,7 @@ enum { SCRIPT_DIGEST_BYTES = 7 + HASH_HEX + 1, SCRIPT_BYTES_MAX = 1 << 26 };
 /* "sha256:HEX" of the file; SCRIPT_MISSING; or "unreadable": it is no file, has more than SCRIPT_BYTES_MAX, or cannot be read. */
 void script_digest(const char *path, char out[SCRIPT_DIGEST_BYTES]);
 void text_digest(const void *data, size_t size, char out[SCRIPT_DIGEST_BYTES]);
-/* The path of the first of {PATH: DIGEST} that is not so now, or that can never be told; NULL: all are. */
+/* The path of the first of {PATH: DIGEST} whose digest differs now, or cannot be computed; NULL: none. */
 const char *script_changed(const pawl_value *scripts);
 
 #endif

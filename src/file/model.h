@@ -179,9 +179,9 @@ struct agent_file {
     const char *prefix;         /* prefix of its labels: "", or for the graph of a node "sub/", so that they are unique */
     const doc *d;
     source_place at;
-    const char **loose;         /* names that are sent to an unknown target */
-    size_t nloose;
-    bool astray;                /* a target is invalid, so it is unknown what is reached */
+    const char **unplaced;      /* names that are sent to an unknown target */
+    size_t nunplaced;
+    bool bad_target;                /* a target is invalid, so it is unknown what is reached */
     uint32_t version;
     unsigned depth;
     name_list start;

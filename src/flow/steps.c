@@ -1,4 +1,6 @@
-/* steps.c - a step table and linear steps, both built as graphs (F1, F2): a step is a node, its payload a channel. */
+/* steps.c - a step table and linear steps, both built as graphs (F1, F2): a step is a node, its payload a channel.
+ *
+ * Programs call it to build a machine, and the code of steps calls it inside a visit; one thread for a machine under construction, and for a step. Pure. */
 #include "flow/flow.h"
 #include "kernel/spec.h"
 #include "kernel/step.h"
@@ -74,6 +76,7 @@ static const char *resumed_by(const pawl_flow_step *steps, size_t n, const char 
     return NULL;
 }
 
+/* Declares a channel that the flow itself uses, unless the caller has declared it. */
 static void own_channel(pawl_graph *g, const pawl_channel *channels, size_t n, const char *name, pawl_rule rule)
 {
     for (size_t i = 0; i < n; i++)
@@ -129,7 +132,7 @@ pawl_machine *pawl_flow_steps(const char *name, uint32_t version, const pawl_flo
             pawl_graph_goto(g, steps[i].name, steps[j].name, NULL);
     }
     if (starts != 1)
-        fault_add(g, PAWL_SEVERITY_FAULT, "no-entry", "", "%s: %zu steps are the start; one is", g->name, starts);
+        fault_add(g, PAWL_SEVERITY_FAULT, "no-entry", "", "%s: %zu steps have `start`; exactly one must", g->name, starts);
     return pawl_graph_compile(g, err);
 }
 

@@ -1,7 +1,7 @@
 /* draw.c - draws a graph, the position of a run in it, and Pawl's own tables (G12).
  *
  * Of a run a picture shows only what its state has: the next tasks and the open calls, not the nodes that ran before. Text, Mermaid and DOT are
- * written from the same levels: a graph, its nodes in order, the edges of each, and the run's tasks there. Pure; the result lives in the step. */
+ * written from the same levels: a graph, its nodes in order, the edges of each, and the run's tasks there. Pure; the result is in the step. */
 #include "graph/graph.h"
 #include "kernel/rights.h"
 #include "kernel/frame.h"

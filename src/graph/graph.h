@@ -120,7 +120,7 @@ struct pawl_graph {
     bool patterns;              /* answers are checked by `pattern` of their schema */
     bool settles;               /* branches that were not taken count as done for joins */
     bool shows_undo;            /* its gates show the inverse of a command, and an approval is of it, too */
-    bool modes, mode_denies;    /* it goes by the mode of its run; a node that requires more is denied, and not asked for. Set for subgraphs by compile */
+    bool modes, mode_denies;    /* it obeys the mode of its run; a node that requires more is denied, and not asked for. Set for subgraphs by compile */
     bool plain;                 /* no joins, no deferred nodes, no interrupts after a node, no channel with a user's function */
     bool holds;                 /* a node has an interrupt after it */
     bool asks;                  /* a node has `asks` */
@@ -231,7 +231,7 @@ bool join_later(const join *j, const join *other);       /* the target of `other
 extern const char draw_dot_head[];
 bool draw_may(pawl_picture format, const pawl_step *s, pawl_err *err);
 const char *draw_done(pawl_step *s, buf *b, const char *name, pawl_err *err);
-/* Draws a table; the text lives in `step` until the step is used again. NULL: see err. */
+/* Draws a table; the text is in `step` until the step is used again. NULL: see err. */
 const char *draw_sm(const sm_table *t, pawl_picture format, pawl_step *step, pawl_err *err);
 
 #endif

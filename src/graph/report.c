@@ -17,7 +17,7 @@ pawl_report *report_new(const pawl_alloc *alloc)
     return r;
 }
 
-/* Without memory r->mem.failed is set; whoever makes the report looks at it once, at the end. */
+/* Without memory r->mem.failed is set; the maker of the report checks it once, at the end. */
 void report_add(pawl_report *r, pawl_severity severity, const char *kind, const char *text, const char *path)
 {
     fault *f = arena_zero(&r->mem, sizeof *f);

@@ -15,7 +15,7 @@ typedef struct settle_back {
     const pawl_graph *g;
     uint32_t *first, *filled, *before;
     uint32_t *direct;           /* by node: how many of them lead to it by a way of their own; these come first */
-    uint32_t at, *todo;         /* the node whose targets are told; the nodes that are still to be looked at */
+    uint32_t at, *todo;         /* the node whose targets are listed; the nodes that are still to be examined */
     bool *source;               /* of the join in hand */
 } settle_back;
 

@@ -1,6 +1,6 @@
 /* anchor_line.c - the lines of an anchor file: one canonical JSON object for each head of a run (P12).
  *
- * Owns nothing. Called by whoever keeps heads, on any thread, and by anchor_check.c. What is read was perhaps written by nobody of ours: every member is
+ * Owns nothing. Called by src/app and src/history on any thread, and by anchor_check.c. The lines may be written by other programs: every member is
  * checked. */
 #include "history/anchor.h"
 #include "history/history.h"

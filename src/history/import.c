@@ -311,7 +311,7 @@ static const char *id_kept(importing *i, const item *it)
     return id;
 }
 
-/* Notes waits and answers as the store was told them when they happened (W3). */
+/* Notes waits and answers as the store got them when they happened (W3). */
 static bool waits_note(importing *i, const pawl_entry *e)
 {
     wait_list *w = &i->waits;

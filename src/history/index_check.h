@@ -1,6 +1,6 @@
 /* index_check.h - the index of a run (its open waits, its head, its mailbox) compared with the state that its journal gives (K11).
  *
- * A store keeps these beside the journal, so that lists are quick. They are no part of the chain: whoever can write the store can change them. So
+ * A store keeps these beside the journal, so that lists are quick. They are no part of the chain: somebody who can write the store can change them. So
  * what a person is shown, and what an answer opens, is compared with the state first. Called on the thread of the store's handle. */
 #ifndef HISTORY_INDEX_CHECK_H
 #define HISTORY_INDEX_CHECK_H

@@ -259,7 +259,7 @@ pawl_code ask_always(const char *run, const pawl_value *policy, const pawl_wait 
     pawl_policy *p;
 
     if (w->approvers != NULL)
-        return fail(err, PAWL_INVALID, "%s: a signature is for one call, and a rule would let others in that nobody signed: approve it once", run);
+        return fail(err, PAWL_INVALID, "%s: a signature is for one call, and a rule would allow calls that nobody signed: approve this call only", run);
     if (q.tool == NULL || q.args == NULL || ground == NULL || strcmp(ground, pawl_ground_name(PAWL_GROUND_DEFAULT)) != 0)
         return fail(err, PAWL_INVALID, "%s: %s, and no allow rule changes that: approve it once", run,
                     ground == NULL ? "the author of the file asks for it" : "what asks is a rule, a hook, or a command that cannot be parsed reliably");

@@ -1,6 +1,6 @@
 /* proxy.c - the one way out of the sandbox, where rules allow some hosts: a socket in here whose connections are accepted outside (src/effect/egress.c).
  *
- * Called by inside.c, before the restrictions. A socket belongs to the network that it was made in, whoever accepts from it. */
+ * Called by inside.c, before the restrictions. A socket belongs to the network namespace in which it was made, also for the process that accepts from it. */
 #define _GNU_SOURCE             /* setenv */
 #include "inside/inside.h"
 

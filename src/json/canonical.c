@@ -1,11 +1,11 @@
-/* canonical.c - the canonical text of a value (K2): what is hashed, stored and compared.
+/* canonical.c - writes the canonical text of a value (K2), which is hashed, stored and compared.
  *
  * Pure. Only the text is allocated, unless an object has many unsorted keys. Depth is limited where values are made, so recursion is limited here. */
 #include "json/inner.h"
 
 enum { KEYS_STACK = 24 }; /* keys of an object that are sorted on the stack */
 
-/* The path to a node, for references. */
+/* A node on the path from the root to the node that is written, for the paths of references. */
 typedef struct canon_frame {
     const struct canon_frame *up;
     const yyjson_val *key; /* NULL in an array */
@@ -74,7 +74,7 @@ void canon_string(buf *b, const char *text, size_t size)
         pen_end(b, pen_name(b->data + b->size, text, size));
 }
 
-/* A string with a byte before and one after its quotes, such as `,"key":`. 0: none. */
+/* Writes a string with a byte before and one after its quotes, such as `,"key":`. 0: none. */
 static inline void put_string(buf *b, char before, const yyjson_val *v, char after)
 {
     size_t size = node_size(v);

@@ -79,7 +79,7 @@ const yyjson_val *keys_disorder(const yyjson_val *object);
 void keys_sort(const yyjson_val **keys, size_t n); /* in place, O(n log n); equal keys by address */
 void keys_list(const yyjson_val *object, const yyjson_val **keys);
 /* *twin: a duplicate key in `object`, or NULL. False: no memory. */
-bool keys_twin(const pawl_alloc *alloc, const yyjson_val *object, const yyjson_val **twin);
+bool keys_duplicate(const pawl_alloc *alloc, const yyjson_val *object, const yyjson_val **twin);
 
 /* ---- text ------------------------------------------------------------------------------- */
 

@@ -96,7 +96,7 @@ enum { NODE_REF = 0x80 };       /* a bit of the tag that yyjson does not use; on
  *   s  const char * (NULL: the whole is NULL)   i  int64_t     u  uint64_t    f  double
  *   b  int (a truth)    n  null     v  const pawl_value * (copied nodes; NULL: the whole is NULL)
  *   j  const char *, JSON text
- * Keys are s. A bad format or bad UTF-8 is an error, told once in `err`. Refs on nodes copied by `v` are told
+ * Keys are s. A bad format or bad UTF-8 is an error, reported once in `err`. Refs on nodes copied by `v` are told
  * to `on_copy` (may be NULL): (ctx, source root, copied root). */
 typedef void pack_copied_fn(void *ctx, const pawl_value *from, const pawl_value *to);
 const pawl_value *value_packv(arena *a, pack_copied_fn *on_copy, void *ctx, pawl_err *err, const char *fmt, va_list args);

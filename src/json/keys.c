@@ -79,9 +79,9 @@ void keys_sort(const yyjson_val **keys, size_t n)
         sort_many(keys, n);
 }
 
-/* ---- twins -------------------------------------------------------------------------------- */
+/* ---- duplicates ---------------------------------------------------------------------------- */
 
-static const yyjson_val *twin_of_few(const yyjson_val *object)
+static const yyjson_val *duplicate_of_few(const yyjson_val *object)
 {
     const yyjson_val *keys[KEYS_FEW];
     size_t n = node_size(object);
@@ -94,7 +94,7 @@ static const yyjson_val *twin_of_few(const yyjson_val *object)
     return NULL;
 }
 
-static const yyjson_val *twin_of_many(const yyjson_val *object, const yyjson_val **keys, size_t n)
+static const yyjson_val *duplicate_of_many(const yyjson_val *object, const yyjson_val **keys, size_t n)
 {
     keys_list(object, keys);
     keys_sort(keys, n);
@@ -104,7 +104,7 @@ static const yyjson_val *twin_of_many(const yyjson_val *object, const yyjson_val
     return NULL;
 }
 
-bool keys_twin(const pawl_alloc *alloc, const yyjson_val *object, const yyjson_val **twin)
+bool keys_duplicate(const pawl_alloc *alloc, const yyjson_val *object, const yyjson_val **twin)
 {
     size_t n = node_size(object), bytes = n * sizeof *twin;
     const yyjson_val **keys;
@@ -113,13 +113,13 @@ bool keys_twin(const pawl_alloc *alloc, const yyjson_val *object, const yyjson_v
     if (keys_disorder(object) == NULL) /* always so in canonical text */
         return true;
     if (n <= KEYS_FEW) {
-        *twin = twin_of_few(object);
+        *twin = duplicate_of_few(object);
         return true;
     }
     keys = mem_grow(alloc, NULL, 0, bytes);
     if (keys == NULL)
         return false;
-    *twin = twin_of_many(object, keys, n);
+    *twin = duplicate_of_many(object, keys, n);
     mem_free(alloc, keys, bytes);
     return true;
 }

@@ -195,7 +195,7 @@ static pawl_code pack_object(packer *p, size_t depth)
     if (rc != PAWL_OK)
         return rc;
     node_set_holder(object, YYJSON_TYPE_OBJ, count, p->next);
-    if (!keys_twin(&p->a->alloc, object, &twin))
+    if (!keys_duplicate(&p->a->alloc, object, &twin))
         return fail(p->err, PAWL_NOMEM, "format %s: no memory to check its keys", p->fmt);
     if (twin == NULL)
         return PAWL_OK;

@@ -85,7 +85,7 @@ static pawl_code check_keys(const parse_reading *r, const yyjson_val *object)
     for (size_t left = node_size(object); left > 0; left--, key = node_next(key + 1))
         if (node_form(key) != FORM_PLAIN && memchr(key->uni.str, '\0', node_size(key)) != NULL)
             return parse_fail_key(r, key, "holds a NUL");
-    if (!keys_twin(r->alloc, object, &twin))
+    if (!keys_duplicate(r->alloc, object, &twin))
         return fail(r->err, PAWL_NOMEM, "%s: no memory to check its keys", r->what);
     return twin != NULL ? parse_fail_key(r, twin, "stands there twice") : PAWL_OK;
 }

@@ -56,7 +56,7 @@ typedef struct bridge_block {
     _Alignas(ALIGN) char value[];
 } bridge_block;
 
-/* yyjson's writer on an arena: nothing is freed before the end. */
+/* The allocator of yyjson's writer, on an arena: nothing is freed before the end. */
 static void *bridge_new(void *ctx, size_t size)
 {
     return arena_get(ctx, size);
@@ -92,7 +92,7 @@ static pawl_value *bridge_block_new(const pawl_value *v, const pawl_alloc *alloc
     return (pawl_value *)(void *)block->value;
 }
 
-/* Through its text, so that the same parser checks every value. */
+/* Converts through text, so that the same parser checks every value. */
 static pawl_value *bridge_read(const yyjson_val *v, const yyjson_mut_val *mut, const pawl_alloc *given, pawl_err *err)
 {
     pawl_alloc alloc = mem_or_default(given);

@@ -14,7 +14,7 @@ static pawl_class class_of(const pawl_value *spec)
     return (pawl_class)(cls < 0 ? 0 : cls);
 }
 
-/* The engine must not guess the outcome of a command that must not happen twice, or that has an inverse. An inverse that failed for good
+/* The engine must not guess the outcome of a command that must not happen twice, or that has an inverse. An inverse whose attempts have all failed
  * also needs a person. */
 bool doubt_due(const pawl_step *s, const call *c, pawl_outcome outcome)
 {

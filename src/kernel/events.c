@@ -365,7 +365,7 @@ static pawl_code take_turn(pawl_step *s, const named_call *c, pawl_err *err)
     return take_object(s, ITEM_INPUT, err);
 }
 
-/* One of several approvers has signed: the wait stays open, and the machine hears nothing. */
+/* One of several approvers has signed: the wait stays open, and the machine gets no event. */
 static pawl_code add_sign(pawl_step *s, const named_call *c, const pawl_value *v, pawl_err *err)
 {
     item *it = item_for(s, ITEM_SIGN, c);

@@ -1,6 +1,6 @@
 /* item.h - items and entries: a step is a list of items, and folding items is the only way in which a state changes (K6).
  *
- * An item lives in the arena of its entry: the step's while an event is fed, the reader's for a stored entry. The item kinds and their order
+ * An item is in the arena of its entry: the step's while an event is fed, the reader's for a stored entry. The item kinds and their order
  * are part of the stored format. */
 #ifndef KERNEL_ITEM_H
 #define KERNEL_ITEM_H

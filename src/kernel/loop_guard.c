@@ -156,7 +156,7 @@ static pawl_code asks_now(pawl_step *s, const window *w, uint32_t p)
     return pawl_ask_with(s, &q, NULL);
 }
 
-/* An earlier pass asked at this number. Its stored question decides, not the laps of now, which may have changed. */
+/* An earlier pass asked at this number. Its stored question decides, not the current laps, which may have changed. */
 static pawl_code asked_here(pawl_step *s, const call *c, const lap *next)
 {
     const pawl_value *first = pawl_value_at(pawl_value_get(spec_get(s, c, "about"), "cycle"), 0), *prompt = spec_get(s, c, "prompt");

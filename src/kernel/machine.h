@@ -40,7 +40,7 @@ struct pawl_machine {
     bool settles;               /* for its joins, branches that were not taken count as done (G3); also without a join: an upgrade may bring one */
     bool patterns;              /* answers are checked by `pattern`, which older versions left out (K5): agent files */
     bool shows_undo;            /* an effect has an inverse, and approvals are of both (P10) */
-    bool modes;                 /* a graph that goes by the mode of its run, and passes it on to its children */
+    bool modes;                 /* a graph that obeys the mode of its run, and passes it on to its children */
     bool hears;                 /* the machine gets a signal even when no wait takes it */
     bool declares;              /* effects were declared after the machine was made; arena `declared` owns them */
     arena declared;

@@ -227,7 +227,7 @@ const pawl_value *pawl_ref(pawl_step *s, const char *name)
 
 /* ---- writing --------------------------------------------------------------------------------------------- */
 
-/* A value that lives as long as the step: copies a value that the state owns. Refuses a value that is too deep to be read back. */
+/* A value that is valid as long as the step: copies a value that the state owns. Refuses a value that is too deep to be read back. */
 static const pawl_value *value_held(pawl_step *s, const pawl_value *v, size_t levels)
 {
     if (value_deeper(v, levels)) {

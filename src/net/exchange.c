@@ -17,7 +17,7 @@ enum {
     HEAD_BYTES_MAX = 262144,    /* of the headers of an answer */
     HEAD_LINES_MAX = 1000,
     LAST_MS = 250,              /* for the end of an answer whose important part has arrived */
-    EXPECTATION_FAILED = 417    /* a status: the server refuses `Expect`, and wants the request without it */
+    EXPECTATION_FAILED = 417    /* a status: the server refuses `Expect`, and requires the request without it */
 };
 
 /* ---- the head ------------------------------------------------------------------------------------------- */

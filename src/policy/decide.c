@@ -273,7 +273,7 @@ static void command_edits_read(const policy_call *c, command_edits *j, bool edit
 
 /* ---- allowing ----------------------------------------------------------------------------------------------------- */
 
-/* `whole`: only rules that allow the tool, whatever it is told. */
+/* `whole`: only rules that allow the tool with any arguments. */
 static size_t allow_rule(const policy_call *c, size_t part, bool whole)
 {
     for (size_t i = c->p != NULL ? c->p->ask_end : 0; c->p != NULL && i < c->p->count; i++)

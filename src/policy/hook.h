@@ -141,7 +141,7 @@ typedef struct hook_foreign {
     void (*told)(void *ctx, const char *text);      /* what is left out or counts otherwise, one line each */
     void *ctx;
 } hook_foreign;
-/* The hooks for hooks_read_in. What only adds and is not here is told and left out; what may deny is refused by its name. NULL: see err. */
+/* The hooks for hooks_read_in. Hooks that only add and are not supported are reported and left out; those that may deny are refused by name. NULL: see err. */
 const pawl_value *hooks_of_claude(arena *mem, const pawl_value *hooks, const hook_foreign *f, pawl_err *err);
 
 /* ---- hook_scripts.c: what a hook runs ----------------------------------------------------------------------------- */

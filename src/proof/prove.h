@@ -32,7 +32,7 @@ typedef struct prove_result {
     const char *why;                /* PROVE_BROKEN: the last line of the path; PROVE_UNDECIDED: the limit that was reached */
 } prove_result;
 
-/* Proves the machine that build.c made from `a`; the result lives in `mem`. PAWL_OK: *out is the result; PAWL_INVALID: `q` names a node that does not
+/* Proves the machine that build.c made from `a`; the result is in `mem`. PAWL_OK: *out is the result; PAWL_INVALID: `q` names a node that does not
  * exist, or rules that cannot be read; PAWL_NOMEM. */
 PAWL_MUST_USE pawl_code file_prove(const agent_file *a, const pawl_machine *m, const prove_ask *q, arena *mem, prove_result *out, pawl_err *err);
 

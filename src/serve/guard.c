@@ -2,7 +2,7 @@
  *
  * A page in a browser can make requests to a loopback address under a name of its own (DNS rebinding), so the Host must be a known one, and an Origin
  * must be this server's. Tokens are compared by their digests, in constant time. Whoever is let in has a name, scopes and runs that it may see: those of
- * its token (app/tokens.h), or all for whoever serves. */
+ * its token (app/tokens.h), or all of them for the user who serves. */
 #include "json/json.h"
 #include "net/net.h"
 #include "serve/serve_inner.h"

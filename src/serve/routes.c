@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { SCOPE_NAMED = 16, SCOPE_OPEN = 32 };     /* whoever is let in; everybody, without a token */
+enum { SCOPE_NAMED = 16, SCOPE_OPEN = 32 };     /* every admitted caller; everybody, without a token */
 
 typedef struct route {
     const char *path;           /* {run} is the id of a run */

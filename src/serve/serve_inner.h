@@ -34,7 +34,7 @@ void text_reply(http_req *r, const char *type, buf *body);      /* 200, or 304 b
 /* Somebody who was let in. `of` is lent until the next request, unless it is kept. */
 typedef struct admitted {
     const asker *who;
-    const token_row *row;       /* of `of`; NULL: whoever serves, or root */
+    const token_row *row;       /* of `of`; NULL: the user who serves, or root */
     token_list *of;
 } admitted;
 /* False: the request was refused, and has ended. */
@@ -75,7 +75,7 @@ void events_free(serve_events *e);
 /* Follows these runs; ends the request with a problem when a cursor is wrong. */
 void events_follow(serve_events *e, http_req *r, const admitted *by, const char *const *runs, size_t nruns, const char *from,
                    const char *kinds, bool until_end);
-void events_drain(serve_events *e);     /* every stream is told, and ends */
+void events_drain(serve_events *e);     /* every stream gets the event "drain", and ends */
 /* A page of items, as JSON. */
 void items_page(server *s, http_req *r, const char *run, const char *from, const char *kinds, size_t limit);
 

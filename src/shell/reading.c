@@ -1,6 +1,6 @@
 /* reading.c - whether a whole command line only reads, and the environment in which it is run then (P7).
  *
- * Owns nothing; any thread. Called by src/policy and by whoever runs commands.
+ * Owns nothing; any thread. Called by src/policy, and by src/effect where it runs commands.
  * Invariant: each verb of git in readers.c runs nothing in this environment, whatever the configuration and the attributes of a repository say. */
 #include "base/broken.h"
 #include "shell/readers.h"

@@ -1,6 +1,6 @@
 /* reads.c - whether a command only reads: it writes nothing and runs nothing (P7).
  *
- * Pure, any thread. Called by parts.c, by src/policy, and by whoever runs commands.
+ * Pure, any thread. Called by parts.c, by src/policy, and by src/effect where it runs commands.
  * Invariant: true only for words that are certain: programs, options and their values of the table in readers.c, in the grammar of each program. What is
  * true here is run in a sandbox where it can only read, so that a mistake of the table writes nothing. */
 #include "shell/readers.h"

@@ -323,7 +323,7 @@ bool sim_run_settled(world *w, sim_run *y)
 
     if (y->st == NULL || pawl_state_seq(y->st) == 0)
         return y->child && y->st == NULL;       /* nobody needs it any more */
-    if (pawl_state_next(y->st) == PAWL_HALTED)      /* until the parent is told, the end of a child has a due timer */
+    if (pawl_state_next(y->st) == PAWL_HALTED)      /* until the parent is notified, the end of a child has a due timer */
         return !y->child || !w->calm || (w->store->verbs->head(w->store, y->id, &head, NULL) == PAWL_OK && head.wake_ms == 0);
     return (!y->cancel || w->plain || y->called_off) && waits_for_nobody(w, y);
 }

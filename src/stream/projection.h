@@ -109,7 +109,7 @@ change *item_changes(projection *p, open_item *it, unsigned what, const char *pa
 /* Adds an item that begins and ends at once. Its id is RUN~LIFE/KIND:KEY; `key` NULL: the place is the key. */
 change *item_at_once(projection *p, unsigned kind, unsigned state, const char *key, const char *parent, const char *name, const char *part, change_json json);
 void place_next(projection *p, uint64_t seq, uint64_t index);   /* drops the changes of the previous place */
-const char *text_kept(projection *p, const char *text);         /* a copy that lives until the next place */
+const char *text_kept(projection *p, const char *text);         /* a copy that is valid until the next place */
 extern const sm_table *const item_tables[];     /* by the number of the kind's bit */
 unsigned kind_number(unsigned kind);
 

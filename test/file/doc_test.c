@@ -235,7 +235,7 @@ PAWL_TEST(test_what_yaml_has_and_a_file_has_not_is_told_all_at_once)
             "2:1 alias: merge key `<<`: an agent file has none, write out the members that are meant\n");
     reads("'<<': 1\n", "1:1 {1:1/1:2 '<<' = 1:7/1:7 1}");
     refused("a: 1\n---\nb: 2\n", "2:1 documents: a second document begins here: an agent file has one, put the other in a file of its own\n");
-    refused("# c\n%YAML 1.2\n%TAG ! x\n---\na: 1\n", "3:1 directive: directive `%TAG`: an agent file has no tags, take it out\n");
+    refused("# c\n%YAML 1.2\n%TAG ! x\n---\na: 1\n", "3:1 directive: directive `%TAG`: an agent file has no tags, remove it\n");
     refused("%YAML 1.3\n---\na: 1\n", "1:1 syntax: an agent file is YAML 1.2 (or 1.1): write `%YAML 1.2`, or nothing\n");
     refused("%FOO\n---\na: 1\n", "1:5 syntax: the only directive is `%YAML 1.2`\n");
 }
@@ -300,7 +300,7 @@ PAWL_TEST(test_mistakes_of_json_are_told_with_their_place)
             "2:12 syntax: not JSON: trailing comma is not allowed (a file that begins with a bracket is read as JSON; for YAML, begin it with a key)\n");
     refused("[1] x", "1:5 syntax: not JSON: unexpected content after document (a file that begins with a bracket is read as JSON; for YAML, begin it "
                      "with a key)\n");
-    refused("[\"\\u0000\"]", "1:2 encoding: a text with a NUL character (\\u0000): no argument and no name can hold it, take it out\n");
+    refused("[\"\\u0000\"]", "1:2 encoding: a text with a NUL character (\\u0000): no argument and no name can hold it, remove it\n");
 }
 
 PAWL_TEST(test_bytes_that_are_no_text_are_told)
@@ -311,7 +311,7 @@ PAWL_TEST(test_bytes_that_are_no_text_are_told)
     refused("[\"\xED\xA0\x80\"]", "1:3 encoding: byte 0xED is not UTF-8: save the file as UTF-8\n");
     refused("a: \x1B[0m\n", "1:4 encoding: character U+001B cannot stand in YAML as it is: write it as \"\\u001b\", in double quotes\n");
     refused("a: b\xE2\x80\xA8" "c\n", "1:5 encoding: character U+2028 cannot stand in YAML as it is: write it as \"\\u2028\", in double quotes\n");
-    refused("a: \"\\0\"\n", "1:4 encoding: a text with a NUL character (\\0): no argument and no name can hold it, take it out\n");
+    refused("a: \"\\0\"\n", "1:4 encoding: a text with a NUL character (\\0): no argument and no name can hold it, remove it\n");
     for (int json = 0; json < 2; json++) {
         bench *b = bench_new();
 

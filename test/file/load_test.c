@@ -46,8 +46,8 @@ PAWL_TEST(test_all_that_there_is)
     char *first;
 
     CHECK(a != NULL);
-    CHECK_STR(told(b), "27:7 warning effect: \"e\" has no `effect`: after a crash it may run twice. pure: that is no matter; idempotent: it knows by PAWL_INVOCATION_ID; once: "
-                       "it must not, a person is asked\n");
+    CHECK_STR(told(b), "27:7 warning effect: \"e\" has no `effect`: after a crash it may run twice. Say `pure` (it changes nothing), `idempotent` (it uses "
+                       "PAWL_INVOCATION_ID) or `once` (it must not, a person is asked)\n");
     CHECK_STR(a->name, "all");
     CHECK(a->version == 3 && a->nnodes == 11 && a->njq == 5 && a->gate_deny && strcmp(a->retention, "keep:7d") == 0);
     CHECK((m = file_machine(a, "jq-1", &b->f, &err)) != NULL);

@@ -249,7 +249,7 @@ PAWL_TEST(test_a_comment_ends_before_what_comes_behind)
     /* what versions of jq disagree on */
     wrong(".a # x\\\n| now", "3:13 expression: a comment that ends in a backslash: take it away\n");
     wrong(".a # x\r| now", "3:13 expression: a CR in a comment: end its line with a newline alone\n");
-    wrong(".a |\r 1", "3:11 expression: a control character (0x0D) stands here: take it out\n");
+    wrong(".a |\r 1", "3:11 expression: a control character (0x0D) stands here: remove it\n");
 }
 
 PAWL_TEST(test_an_expression_says_something)

@@ -79,7 +79,7 @@ PAWL_TEST(test_a_NUL_is_text_and_no_expression)
     CHECK(template_read(&t, &b->mem, "a\0b{{.c}}", 9, (source_place){ "f", 1, 1 }, &b->f) && t.pieces[0].size == 3);
     CHECK_BYTES(t.pieces[0].text, t.pieces[0].size, "a\0b", 3);
     CHECK(!template_read(&t, &b->mem, "{{\"a\0\"}}", 8, (source_place){ "f", 1, 1 }, &b->f));
-    CHECK_STR(told(b), "1:3 expression: a NUL character in an expression: take it out\n");
+    CHECK_STR(told(b), "1:3 expression: a NUL character in an expression: remove it\n");
     bench_free(b);
 }
 

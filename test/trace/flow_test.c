@@ -641,9 +641,9 @@ PAWL_TEST(test_F1_mistakes_in_a_machine_are_told_when_it_is_made)
     const pawl_flow_step hollow[] = { { .name = "first", .start = true } };
     pawl_err err = {0};
 
-    refused(NULL, 0, "four: 0 steps are the start; one is");
-    refused(none, 1, "four: 0 steps are the start; one is");
-    refused(two, 2, "four: 2 steps are the start; one is");
+    refused(NULL, 0, "four: 0 steps have `start`; exactly one must");
+    refused(none, 1, "four: 0 steps have `start`; exactly one must");
+    refused(two, 2, "four: 2 steps have `start`; exactly one must");
     refused(lost, 1, "four: step \"first\" resumes from \"frist\", which is no step");
     refused(shared, 3, "four: steps \"second\" and \"third\" both resume from \"first\"");
     refused(hollow, 1, "four: node \"first\" has no function");

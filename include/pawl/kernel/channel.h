@@ -27,8 +27,9 @@ typedef enum pawl_rule {
 /* The name that is stored for a rule ("append"); static. "unnamed" for an unknown number. */
 PAWL_API const char *pawl_rule_name(pawl_rule rule);
 
-/* Merges `update` into `old`, for a channel with PAWL_RULE_CUSTOM. Not called while the channel has no value: the first update is then the result. Must be pure.
- * Returns `old`, `update`, or a value that was made on `s` (pawl_pack and the like). NULL: they cannot be merged, and the run fails. `arg` is merge_arg. */
+/* Merges `update` into `old`, for a channel with PAWL_RULE_CUSTOM. Not called while the channel has no value: the first update is then the result. Must
+ * be pure. Returns `old`, `update`, or a value that was made on `s` (pawl_pack and the like). NULL: they cannot be merged, and the run fails. `arg` is
+ * merge_arg. */
 typedef const pawl_value *pawl_merge_fn(pawl_step *s, const pawl_value *old, const pawl_value *update, void *arg);
 
 typedef struct pawl_channel {

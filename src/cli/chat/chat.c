@@ -183,7 +183,7 @@ static int result_said(chat *k, pawl_state *st)
 static int busy_said(chat *k, const char *who)
 {
     const char *run = k->s->run;
-    char text[GO_WHO_BYTES + 2 * RUN_ID_BYTES + 200];
+    char text[DRIVER_NAME_BYTES + 2 * RUN_ID_BYTES + 200];
 
     snprintf(text, sizeof text, "%s is busy: %s drives it, and takes this as its next turn; `pawl log %s --follow` shows the answer", run, who, run);
     cli_note(k->c, "%s", text);
@@ -194,29 +194,29 @@ static int busy_said(chat *k, const char *who)
 
 static int ended(chat *k, pawl_code rc, const pawl_err *err)
 {
-    char who[GO_WHO_BYTES];
+    char who[DRIVER_NAME_BYTES];
     const pawl_value *waits;
     pawl_err why = {0};
     pawl_state *st;
     asks all;
 
-    if (go_stopped() != 0) {
+    if (signals_stopped() != 0) {
         cli_note(k->c, "%s is stopped, and nothing is lost; go on: pawl chat --resume %s -p TEXT", k->s->run, k->s->run);
-        return go_stopped();
+        return signals_stopped();
     }
     if (rc < 0)
         return cli_fail(k->c, rc, err);
-    if (rc == PAWL_PENDING && k->result == NULL && go_elsewhere(k->s, who))
+    if (rc == PAWL_PENDING && k->result == NULL && driven_elsewhere(k->s, who))
         return busy_said(k, who);
     if ((st = pawl_run_state(k->s->engine, k->s->run, &why)) == NULL)
         return cli_fail(k->c, why.code < 0 ? why.code : PAWL_IO, &why);
-    if (go_asks(k->s, k->s->run, &all) && (waits = waits_of(k, &all)) != NULL)
+    if (session_asks(k->s, k->s->run, &all) && (waits = waits_of(k, &all)) != NULL)
         return waits_said(k, &all, waits);
     if (*err->text != '\0') {
         cli_note(k->c, "%s", err->text);
         return EXIT_WAITS;
     }
-    if (k->result != NULL && go_interrupted() && strcmp(agent_end(st), "interrupt") == 0) {
+    if (k->result != NULL && signals_interrupted() && strcmp(agent_end(st), "interrupt") == 0) {
         (void)result_said(k, st);
         cli_note(k->c, "%s: nothing is lost; go on: pawl chat --resume %s -p TEXT", k->s->run, k->s->run);
         return EXIT_STOPPED;
@@ -234,10 +234,10 @@ static pawl_code converse(chat *k, pawl_code rc, pawl_err *err)
     unsigned heard = 0;
     bool more = true;
 
-    while (rc >= 0 && rc != PAWL_HALTED && go_stopped() == 0 && more) {
+    while (rc >= 0 && rc != PAWL_HALTED && signals_stopped() == 0 && more) {
         more = chat_listener_wait(k, heard);
         heard = chat_heard(k);
-        if (go_stopped() != 0)
+        if (signals_stopped() != 0)
             break;
         if (!more && !k->waits)
             more = chat_refuse_all(k);
@@ -247,7 +247,7 @@ static pawl_code converse(chat *k, pawl_code rc, pawl_err *err)
     return rc;
 }
 
-/* The run is there: the client is told so, and then how it begins. */
+/* The run exists: the client is notified, and then of how it begins. */
 static void greets(chat *k)
 {
     arena *mem = &k->c->mem;
@@ -269,7 +269,7 @@ static int drive(chat *k, chat_begin *b)
     bool hears = false;
     int code;
 
-    go_signals(k->s->engine);
+    signals_catch(k->s->engine);
     /* Live events reach only readers that are open, and frames go into a run that is there, so it is created before it is driven. */
     if ((k->partial || k->frames_in) && b->b != NULL) {
         b->b->only = true;
@@ -292,7 +292,7 @@ static int drive(chat *k, chat_begin *b)
     chat_reader_end(k);
     chat_stop_end(k);
     code = ended(k, rc, &err);
-    go_signals(NULL);
+    signals_catch(NULL);
     return code;
 }
 
@@ -304,7 +304,7 @@ static int begin_new(chat *k, pawl_store *store, const pawl_value *prompt)
     char label[LABEL_BYTES];
     pawl_err err = {0};
     const pawl_value *config = NULL, *input = value_pack(&s->mem, NULL, "{}");
-    beginning b = { .info = { .id = s->run, .created_by = go_who() }, .mode = mode_of(k, &err) };
+    beginning b = { .info = { .id = s->run, .created_by = caller_name() }, .mode = mode_of(k, &err) };
 
     label_of(s, label);
     if (err.code == PAWL_OK && session_settle(s, &b, &err) == PAWL_OK)
@@ -367,16 +367,16 @@ static int latest(cli_call *c, char run[RUN_ID_BYTES])
 /* Applies mode and rules to the children that still work, as to the run itself. */
 static pawl_code settle_children(chat *k, bool unasked, pawl_err *err)
 {
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who(), .value = unasked ? "{\"@unasked\":true}" : "{\"@unasked\":false}" };
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = caller_name(), .value = unasked ? "{\"@unasked\":true}" : "{\"@unasked\":false}" };
     asks all;
     pawl_code rc = asks_read(session_store(k->s), &k->s->mem, k->s->run, &all, err);
 
     for (size_t i = 0; i < all.nchildren && rc == PAWL_OK; i++)
-        rc = session_tell_run(k->s, all.children[i].run, &ev, err);
+        rc = session_deliver_to(k->s, all.children[i].run, &ev, err);
     return rc == PAWL_CONFLICT || rc == PAWL_GONE ? PAWL_OK : rc;       /* that child has ended by now */
 }
 
-/* A SessionStart hook wants to know that the conversation is continued. */
+/* A SessionStart hook is notified that the conversation is continued. */
 static bool resume_journaled(pawl_state *st)
 {
     const pawl_value *all = pawl_value_get(pawl_state_get(st, "@policy"), "hooks"), *one;
@@ -395,7 +395,7 @@ static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
     const pawl_value *config = config_given(k, pawl_state_get(st, "@config"), err), *system;
     const bool unasked = !k->waits && !k->answers;
     const pawl_value *v = value_pack(&s->mem, NULL, "{}");
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = caller_name() };
     pawl_code rc = PAWL_OK;
     buf b;
 
@@ -417,7 +417,7 @@ static pawl_code settle_own(chat *k, pawl_state *st, pawl_err *err)
     canon(&b, v);
     buf_char(&b, '\0');
     ev.value = b.data;
-    rc = b.failed ? fail(err, PAWL_NOMEM, "no memory") : session_tell(s, &ev, err);
+    rc = b.failed ? fail(err, PAWL_NOMEM, "no memory") : session_deliver(s, &ev, err);
     buf_free(&b);
     return rc != PAWL_OK || pawl_value_get(v, "@unasked") == NULL ? rc : settle_children(k, unasked, err);
 }
@@ -435,10 +435,10 @@ static void from_now(chat *k)
 static pawl_event event_of(session *s, const pawl_value *prompt, buf *json)
 {
     if (chat_is_retry(prompt))
-        return (pawl_event){ .kind = PAWL_EV_SIGNAL, .name = "retry_turn", .by = go_who() };
+        return (pawl_event){ .kind = PAWL_EV_SIGNAL, .name = "retry_turn", .by = caller_name() };
     canon(json, value_pack(&s->mem, NULL, "{s:v}", "input", prompt));
     buf_char(json, '\0');
-    return (pawl_event){ .kind = PAWL_EV_INPUT, .by = go_who(), .value = json->data };
+    return (pawl_event){ .kind = PAWL_EV_INPUT, .by = caller_name(), .value = json->data };
 }
 
 static int go_on_with(chat *k, const pawl_value *prompt)
@@ -455,7 +455,7 @@ static int go_on_with(chat *k, const pawl_value *prompt)
         return cli_fail(k->c, err.code < 0 ? err.code : PAWL_IO, &err);
     if (chat_is_retry(prompt) && !chat_may_retry(s->run, st, &err))
         return cli_fail(k->c, err.code, &err);
-    if ((code = go_may_tell(s, PAWL_EV_INPUT)) != EXIT_DONE)
+    if ((code = event_allowed(s, PAWL_EV_INPUT)) != EXIT_DONE)
         return code;
     st = pawl_run_state(s->engine, s->run, &err);
     if (st == NULL || settle_own(k, st, &err) != PAWL_OK)
@@ -525,7 +525,7 @@ static bool conversation_read(cli_call *c)
     return false;
 }
 
-/* Of a call without a verb: how SDKs are told the retries of a request. False: the usage error was printed. */
+/* Of a call without a verb: how SDKs set the number of retries of a request. False: the usage error was printed. */
 static bool retries_read(chat *k)
 {
     const char *text = k->c->bare && k->attempts == 0 ? getenv("CLAUDE_CODE_MAX_RETRIES") : NULL;

@@ -70,7 +70,7 @@ typedef struct chat {
     const char *hello_id;       /* of it, until it is answered; NULL: none */
     bool greeted;               /* the first frame was read, or stdin has ended */
     bool states;                /* the client asks for chat_state() */
-    const char *state;          /* what was told last; NULL: nothing */
+    const char *state;          /* the state that was sent last; NULL: none */
     bool told;                  /* the client knows how the call stands: a frame was written */
 
     /* chat_hooks.c */

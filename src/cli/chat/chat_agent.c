@@ -209,7 +209,7 @@ session *chat_session(chat *k, int *code)
     if ((system = chat_system(k, &err)) != NULL && (tools = tools_given(k, &err)) != NULL)
         v = value_pack(&c->mem, NULL, "{s:{s:s,s:s,s:v,s:v}}", "agent", "model", chat_model(k, &c->mem, model), "name", "chat", "system", system, "tools",
                        tools);
-    if (v != NULL && c->bare)   /* as its clients know it: a denial is told to the model, and only an interrupt ends the turn */
+    if (v != NULL && c->bare)   /* as its clients know it: the model receives a denial, and only an interrupt ends the turn */
         v = value_with(&c->mem, v, "agent", value_with(&c->mem, pawl_value_get(v, "agent"), "denied", value_pack(&c->mem, NULL, "s", "tell")));
     if (v != NULL && k->attempts > 0)
         v = value_with(&c->mem, v, "agent", value_with(&c->mem, pawl_value_get(v, "agent"), "retry",

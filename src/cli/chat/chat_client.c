@@ -1,4 +1,4 @@
-/* chat_client.c - the client of a call without a verb, an SDK for agents: its first frame, what its call gives beside the settings, and what it is told.
+/* chat_client.c - the client of a call without a verb, an SDK for agents: its first frame, what its call gives beside the settings, and frames for it.
  *
  * Called by chat.c on the main thread, before the listener begins and after it has ended. What is not there is refused by its name (docs/SDK.md). */
 #include "cli/chat/chat.h"
@@ -331,7 +331,7 @@ bool chat_may_retry(const char *run, pawl_state *st, pawl_err *err)
     return false;
 }
 
-/* ---- what it is told ---------------------------------------------------------------------------------------------- */
+/* ---- frames to the client ------------------------------------------------------------------------------------------ */
 
 /* That the hooks of the client hold, and that one which fails denies, is what SDKs ask for. */
 const pawl_value *chat_greeting(const chat *k, arena *mem)

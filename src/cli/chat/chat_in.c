@@ -22,7 +22,7 @@ enum { LOOK_MS = 100, DRAIN_MS = 5, PART_BYTES = 65536, INPUTS_AHEAD = 256, LATE
 static pawl_code leave_bytes(chat *k, const char *run, pawl_delivery_kind kind, const char *name, pawl_bytes value, pawl_err *err)
 {
     char id[96];
-    pawl_delivery d = { .kind = kind, .name = name, .id = id, .by = go_who(), .value = value };
+    pawl_delivery d = { .kind = kind, .name = name, .id = id, .by = caller_name(), .value = value };
     pawl_code rc;
 
     snprintf(id, sizeof id, "chat-%ld-%lld-%llu", (long)getpid(), (long long)k->begun_ms, (unsigned long long)++k->left);
@@ -179,7 +179,7 @@ static const pawl_value *answer_one(arena *mem, const pawl_value *question, cons
     return several && pawl_value_type(words) == PAWL_TYPE_ARRAY && pawl_value_size(words) > 0 ? words : NULL;
 }
 
-/* The answers by header, as the agent wants them; a client names a question by its header or by its text. NULL: not all are answered by labels. */
+/* The answers by header, as the agent expects them; a client names a question by its header or by its text. NULL: not all are answered by labels. */
 static const pawl_value *answers_of(arena *mem, const pawl_wait *w, const pawl_value *reply)
 {
     const pawl_value *answers = pawl_value_find(reply, "/updatedInput/answers"), *out = value_pack(mem, NULL, "{}"), *one, *words;
@@ -581,7 +581,7 @@ static ssize_t part(chat *k, char *out)
     struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
     ssize_t n;
 
-    while (!atomic_load(&k->leaves) && go_stopped() == 0) {
+    while (!atomic_load(&k->leaves) && signals_stopped() == 0) {
         const bool full = k->later.size - k->later_at > LATER_BYTES_MAX;
 
         inputs_leave(k);
@@ -602,7 +602,7 @@ static void inputs_drain(chat *k)
 {
     size_t n = 0;
 
-    for (inputs_leave(k); k->later.size > 0 && !atomic_load(&k->leaves) && go_stopped() == 0; inputs_leave(k)) {
+    for (inputs_leave(k); k->later.size > 0 && !atomic_load(&k->leaves) && signals_stopped() == 0; inputs_leave(k)) {
         bool rests;
 
         (void)poll(NULL, 0, DRAIN_MS);

@@ -257,7 +257,7 @@ static const pawl_value *answer_shown(chat *k, const pawl_value *m, chat_source 
     return value_with(mem, m, "usage", tokens_of(mem, of->usage));
 }
 
-/* Its last text; what an interrupt kept is told by its message alone. */
+/* Its last text; text that an interrupt kept is only in its message. */
 static void text_keep(chat *k, const pawl_value *content)
 {
     pawl_iter it = pawl_iter_of(pawl_value_type(content) == PAWL_TYPE_ARRAY ? content : NULL);

@@ -18,15 +18,15 @@ void chat_stop_begin(chat *k)
 {
     if (k->frames_in || (k->stops = other_handle(k)) == NULL)
         return;                 /* a client interrupts by a frame */
-    go_signals_turn();
+    signals_interrupt_turn();
 }
 
 void chat_stop_look(chat *k)
 {
     char id[96];
-    pawl_delivery d = { .kind = PAWL_DELIVER_SIGNAL, .name = "interrupt", .id = id, .by = go_who() };
+    pawl_delivery d = { .kind = PAWL_DELIVER_SIGNAL, .name = "interrupt", .id = id, .by = caller_name() };
 
-    if (k->stops == NULL || k->stopped || !go_interrupted())
+    if (k->stops == NULL || k->stopped || !signals_interrupted())
         return;
     k->stopped = true;
     chat_again_end(k);

@@ -115,7 +115,7 @@ static bool is_option(const pawl_wait *w, const pawl_value *v)
     return pawl_value_size(w->options) == 0 || (w->kind == PAWL_WAIT_APPROVAL && pawl_value_type(v) == PAWL_TYPE_BOOL) || value_one_of(w->options, v);
 }
 
-/* An approval without a schema wants yes or no. */
+/* An approval without a schema takes yes or no. */
 static bool is_verdict(const pawl_wait *w, const pawl_value *v)
 {
     return w->kind != PAWL_WAIT_APPROVAL || w->schema != NULL || pawl_value_size(w->options) > 0 || pawl_value_type(v) == PAWL_TYPE_BOOL;

@@ -17,7 +17,7 @@ bool words_choice(const char *path);    /* a node `NAME--next` that evaluates a 
 bool words_own(const char *name);       /* Pawl's own channel or node: never shown */
 /* The text of a prompt: a string itself, the `text` of an object, else JSON. */
 void words_prompt(buf *out, const pawl_value *prompt);
-/* The text of a prompt in the words of now: journals have the words of the policy, which never change. */
+/* The text of a prompt in current words: journals have the words of the policy, which never change. */
 void words_asked(buf *out, const char *text);
 /* The text of an option: "Red (r)" for {"label":"Red","value":"r"}; else like a prompt. `whole`: with its "description". */
 void words_option(buf *out, const pawl_value *option, bool whole);

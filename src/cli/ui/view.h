@@ -50,7 +50,7 @@ ask_result view_ask(cli_call *c, const pawl_wait *w, const char *no, buf *answer
 /* unknown_outcome.c: the same for a wait that asks for the outcome of a command, answered in words. */
 struct session;
 ask_result doubt_ask(struct session *s, const char *run, const pawl_wait *w, buf *answer);
-/* A typed answer to `w` as JSON: JSON text, or bare text or an option's number if the schema wants a string or an option; checked. PAWL_INVALID: err
+/* A typed answer to `w` as JSON: JSON text, or bare text or an option's number if the schema requires a string or an option; checked. PAWL_INVALID: err
  * says what fits. */
 pawl_code view_answer(const pawl_wait *w, const char *text, buf *json, pawl_err *err);
 

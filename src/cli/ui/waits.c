@@ -8,7 +8,7 @@
 
 enum { PROMPT_COLUMNS = 1000 };
 
-const char *wait_kind_said(pawl_wait_kind kind)
+const char *wait_kind_text(pawl_wait_kind kind)
 {
     switch (kind) {
     case PAWL_WAIT_APPROVAL: return "an approval";
@@ -90,7 +90,7 @@ static void say_wait(session *s, const pawl_wait *w, const char *run, bool only)
     buf b;
 
     buf_init(&b, NULL);
-    buf_fmt(&b, "%s waits for %s", run, wait_kind_said(w->kind));
+    buf_fmt(&b, "%s waits for %s", run, wait_kind_text(w->kind));
     if (*w->node != '\0')
         buf_fmt(&b, " at %s", w->node);
     if (w->element != NULL) {
@@ -124,7 +124,7 @@ static pawl_code asks_here(session *s, const char *run, asks *out, pawl_err *err
     return st != NULL ? asks_under(session_store(s), &s->mem, st, NULL, out, err) : asks_read(session_store(s), &s->mem, run, out, err);
 }
 
-bool go_asks(session *s, const char *run, asks *out)
+bool session_asks(session *s, const char *run, asks *out)
 {
     return asks_here(s, run, out, NULL) == PAWL_OK;
 }
@@ -181,14 +181,14 @@ const pawl_value *asks_json(arena *mem, const asks *all)
 static pawl_code wait_none(session *s, const asks *all, const char *within, const char *given, pawl_err *err)
 {
     pawl_head head;
-    said before = {0};
+    past_answer before = {0};
 
-    if ((given != NULL || all->n == 0 || all->works) && go_said(s, within, given, &before))
-        return go_said_before(within, &before, err);
+    if ((given != NULL || all->n == 0 || all->works) && past_answer_find(s, within, given, &before))
+        return past_answer_conflict(within, &before, err);
     if (given != NULL && all->n > 0)
         return fail(err, PAWL_INVALID, "%s has no open wait \"%.64s\"", within, given);
     if (all->n > 0 && !all->works)
-        return fail(err, PAWL_INVALID, "%s has no open question: it waits for %s%s", within, wait_kind_said(all->all[0].w.kind),
+        return fail(err, PAWL_INVALID, "%s has no open question: it waits for %s%s", within, wait_kind_text(all->all[0].w.kind),
                     all->all[0].w.kind != PAWL_WAIT_INPUT ? "" : session_is_agent(s) ? "; send it: pawl send RUN TEXT"
                     : "; send it: pawl send RUN JSON");
     if (session_store(s)->verbs->head(session_store(s), within, &head, err) != PAWL_OK)

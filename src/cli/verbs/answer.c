@@ -23,19 +23,19 @@ typedef struct always {
 /* Adds the rules to the run (and to the child that asks) or to the project's settings, and prints them first. */
 static pawl_code always_give(session *s, const char *run, const always *a, pawl_err *err)
 {
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = caller_name() };
     const pawl_value *list = value_pack(&s->mem, NULL, "[]");
     char until[32], from[160];
     pawl_code rc = PAWL_OK;
     buf b;
 
     cli_time(until, a->until_ms);
-    snprintf(from, sizeof from, "an approval by %s", go_who());
+    snprintf(from, sizeof from, "an approval by %s", caller_name());
     for (size_t i = 0; i < a->n && rc == PAWL_OK; i++) {
         cli_note(s->c, "from now on, %s, until %s: allow %s", a->project ? "in this project" : "in this run", until, a->rules[i]);
         list = value_push(&s->mem, list, value_pack(&s->mem, NULL, "{s:s,s:s,s:i}", "from", from, "rule", a->rules[i], "until", a->until_ms));
         if (a->project)
-            rc = settings_allow(&s->mem, settings_project(&s->mem, s->folder), a->rules[i], a->until_ms, go_who(), err);
+            rc = settings_allow(&s->mem, settings_project(&s->mem, s->folder), a->rules[i], a->until_ms, caller_name(), err);
     }
     if (rc != PAWL_OK)
         return rc;
@@ -46,9 +46,9 @@ static pawl_code always_give(session *s, const char *run, const always *a, pawl_
     buf_text(&b, "}");
     buf_char(&b, '\0');
     ev.value = b.data;
-    rc = b.failed || list == NULL ? fail(err, PAWL_NOMEM, "%s: no memory", s->run) : session_tell_run(s, run, &ev, err);
+    rc = b.failed || list == NULL ? fail(err, PAWL_NOMEM, "%s: no memory", s->run) : session_deliver_to(s, run, &ev, err);
     if (rc == PAWL_OK && strcmp(run, s->run) != 0)
-        rc = session_tell(s, &ev, err);
+        rc = session_deliver(s, &ev, err);
     buf_free(&b);
     return rc;
 }
@@ -64,7 +64,7 @@ static int always_wanted(session *s, const ask *of)
     int code = EXIT_DONE;
 
     if (word != NULL && of->w.approvers != NULL) {
-        fail(&err, PAWL_INVALID, "%s: a signature is for one call, and --always would let others in that nobody signed: approve it once", of->run);
+        fail(&err, PAWL_INVALID, "%s: a signature is for one call, and --always would allow calls that nobody signed: leave --always out", of->run);
         return cli_fail(s->c, PAWL_INVALID, &err);
     }
     if (word == NULL)
@@ -122,7 +122,7 @@ static void reason_given(const char *reason, buf *json)
 /* An agent decides the call again under its new rules, which allow it. */
 static int let_in(session *s)
 {
-    return cli_given(s->c, "no-run") != NULL ? EXIT_DONE : go(s, go_on, NULL);
+    return cli_given(s->c, "no-run") != NULL ? EXIT_DONE : drive_run(s, drive_continue, NULL);
 }
 
 /* A child's question is answered through its topmost parent, which is then driven together with it. */
@@ -163,24 +163,24 @@ static int answer_used(session *s, const ask *of, const pawl_event *ev)
 {
     const pawl_value *mine = ev->value != NULL ? value_parse(&s->mem, ev->value, strlen(ev->value), "the answer", NULL) : NULL;
     pawl_err err = {0};
-    said first = {0};
+    past_answer first = {0};
 
     if (of->w.approvers != NULL)
         return signature_used(s, of, ev);
     if (mine == NULL || (of->w.kind != PAWL_WAIT_APPROVAL && of->w.kind != PAWL_WAIT_QUESTION))
         return EXIT_DONE;
-    if (!go_said(s, of->run, ev->id, &first))
+    if (!past_answer_find(s, of->run, ev->id, &first))
         fail(&err, PAWL_CONFLICT, "%s: the answer came too late: its question was closed before; `pawl show %s` says what the run does now", of->run, of->run);
     else if (first.by == NULL || first.value == NULL || (strcmp(first.by, ev->by) == 0 && pawl_value_equal(first.value, mine)))
         return EXIT_DONE;
     else
-        (void)go_said_before(of->run, &first, &err);
+        (void)past_answer_conflict(of->run, &first, &err);
     return cli_fail(s->c, PAWL_CONFLICT, &err);
 }
 
 static int answer_give(session *s, const ask *of, const pawl_event *ev)
 {
-    const int code = go_tell(s, ev);
+    const int code = event_send(s, ev);
     int used = EXIT_DONE;
 
     if (!s->took && (s->left_no == 0 || s->left_taken) && (code == EXIT_DONE || code == EXIT_WAITS))
@@ -209,7 +209,7 @@ static bool update_given(session *s, const ask *of, buf *update, int *code)
 static int answer_found(session *s, const ask *of, const char *text, const char *value)
 {
     cli_call *c = s->c;
-    pawl_event ev = { .kind = PAWL_EV_ANSWER, .id = of->w.id, .by = go_who(), .note = cli_given(c, "reason"), .value = value };
+    pawl_event ev = { .kind = PAWL_EV_ANSWER, .id = of->w.id, .by = caller_name(), .note = cli_given(c, "reason"), .value = value };
     const bool yes = value != NULL && strcmp(value, "true") == 0, told = value != NULL && !yes && ev.note != NULL && is_agents(s, of);
     const bool edits = (yes && cli_given(c, "input") != NULL) || told;
     pawl_err err = {0};

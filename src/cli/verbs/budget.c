@@ -97,7 +97,7 @@ static int tell(session *s, const pawl_spent *p)
 /* As a delivery: the process that drives the run takes it first. */
 static int raise(session *s, const pawl_value *caps)
 {
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = caller_name() };
     pawl_err err = {0};
     pawl_code rc;
     buf b;
@@ -108,7 +108,7 @@ static int raise(session *s, const pawl_value *caps)
     buf_text(&b, "}");
     buf_char(&b, '\0');
     ev.value = b.data;
-    rc = b.failed ? fail(&err, PAWL_NOMEM, "%s: no memory", s->run) : session_tell(s, &ev, &err);
+    rc = b.failed ? fail(&err, PAWL_NOMEM, "%s: no memory", s->run) : session_deliver(s, &ev, &err);
     buf_free(&b);
     if (rc != PAWL_OK)
         return cli_fail(s->c, rc, &err);

@@ -13,7 +13,7 @@ static bool canceled_already(session *s)
 
 static int cancel_run(cli_call *c)
 {
-    pawl_event ev = { .kind = PAWL_EV_CANCEL, .by = go_who(), .note = cli_given(c, "reason") };
+    pawl_event ev = { .kind = PAWL_EV_CANCEL, .by = caller_name(), .note = cli_given(c, "reason") };
     int code;
     session *s = session_of_run(c, c->args[0], &code);
 
@@ -23,7 +23,7 @@ static int cancel_run(cli_call *c)
         cli_note(c, "%s is canceled already", s->run);
         code = EXIT_DONE;
     } else {
-        code = go_tell(s, &ev);
+        code = event_send(s, &ev);
     }
     session_free(s);
     return code == EXIT_CANCELED ? EXIT_DONE : code;
@@ -48,7 +48,7 @@ const cli_verb verb_cancel = {
 /* Ends the current turn; the run continues to take input. */
 static int interrupt_run(cli_call *c)
 {
-    pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "interrupt", .by = go_who(), .value = "null" };
+    pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "interrupt", .by = caller_name(), .value = "null" };
     pawl_err err = {0};
     int code;
     session *s = session_of_run(c, c->args[0], &code);
@@ -59,7 +59,7 @@ static int interrupt_run(cli_call *c)
         fail(&err, PAWL_INVALID, "%s is a run of a graph and has no turn: `pawl cancel %s` cancels it", s->run, s->run);
         code = cli_fail(c, PAWL_INVALID, &err);
     } else {
-        code = go_tell(s, &ev);
+        code = event_send(s, &ev);
     }
     session_free(s);
     return code == EXIT_WAITS ? EXIT_DONE : code;

@@ -91,7 +91,7 @@ static int check_run(cli_call *c)
         if (cli_given(c, of_prove[i]) != NULL && cli_given(c, "prove") == NULL)
             return cli_usage(c, "--%s belongs to --prove", of_prove[i]);
     if (cli_given(c, "prove") != NULL && c->nargs > 1)
-        return cli_usage(c, "--prove is of one file, and not of \"%s\", too", c->args[1]);
+        return cli_usage(c, "--prove takes one file: leave \"%s\" out", c->args[1]);
     for (size_t i = 0; i < c->nargs; i++) {
         const int code = check_file(c, c->args[i], c->json ? &files : NULL);
 

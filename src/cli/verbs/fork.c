@@ -28,8 +28,8 @@ static pawl_code mode_now(session *s, pawl_state *st, pawl_mode *mode, pawl_err 
     return rc;
 }
 
-/* A fork goes on by the settings of now. Its mode is that of its entry, unless one is given or the old run was lowered since: a fork is no way around
- * plan mode (P1). It is not driven here, so bypass is asked for by whoever drives it. */
+/* A fork goes on by the current settings. Its mode is that of its entry, unless one is given or the old run was lowered since: a fork is no way around
+ * plan mode (P1). It is not driven here, so bypass must be given by the process that drives it. */
 static pawl_code settle(session *s, uint64_t seq, const pawl_value **set, pawl_err *err)
 {
     going_on g = { .mode = pawl_mode_named(cli_given(s->c, "mode")) };
@@ -54,7 +54,7 @@ static pawl_code settle(session *s, uint64_t seq, const pawl_value **set, pawl_e
 
 pawl_code fork_make(session *s, uint64_t seq, const pawl_value *set, const char *id, char fork[RUN_ID_BYTES], pawl_err *err)
 {
-    pawl_event change = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    pawl_event change = { .kind = PAWL_EV_UPDATE, .by = caller_name() };
     pawl_code rc = PAWL_OK;
     buf text;
 

@@ -8,7 +8,7 @@
 /* The name of the user, without what a name of a key cannot have. */
 static const char *name_default(cli_call *c)
 {
-    char *name = arena_strdup(&c->mem, go_who(), strlen(go_who())), *to = name;
+    char *name = arena_strdup(&c->mem, caller_name(), strlen(caller_name())), *to = name;
 
     for (const char *at = name; at != NULL && *at != '\0'; at++)
         if ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') || (to > name && strchr("._-", *at) != NULL))

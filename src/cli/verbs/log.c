@@ -399,7 +399,7 @@ static void json_event(log *l, const pawl_stream_event *ev)
     buf_fmt(&l->out, ",\"time\":%lld}\n", (long long)ev->time_ms);
 }
 
-/* ---- whoever drives it, or did ---------------------------------------------------------------------------------- */
+/* ---- the process that drives it, or that did ---------------------------------------------------------------------- */
 
 static void loss_json(log *l, const pawl_loss *x)
 {

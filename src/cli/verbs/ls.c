@@ -337,7 +337,7 @@ static bool among(const char *const *runs, size_t n, const char *run)
     return found;
 }
 
-/* Of a call for a server: whoever asks sees nothing of other runs. */
+/* Of a call for a server: the caller sees nothing of other runs. */
 static bool is_seen(ls_page *p, const char *run)
 {
     bool sees = true;

@@ -79,7 +79,7 @@ static void say_asked(const driver *d, const char *run, const pawl_value *item)
     buf_init(&b, NULL);
     for (int k = PAWL_WAIT_APPROVAL; k <= PAWL_WAIT_SIGNAL; k++)
         if (strcmp(kind, pawl_wait_kind_name((pawl_wait_kind)k)) == 0)
-            buf_text(&b, wait_kind_said((pawl_wait_kind)k));
+            buf_text(&b, wait_kind_text((pawl_wait_kind)k));
     if (path != NULL && strcspn(path + 1, ".") < strlen(path + 1) && path[1] != '@') {
         buf_text(&b, " at ");
         words_fit(&b, path + 1, strcspn(path + 1, "."), NODE_COLUMNS);
@@ -89,7 +89,7 @@ static void say_asked(const driver *d, const char *run, const pawl_value *item)
     buf_free(&b);
 }
 
-/* Prints what a journal line asks, for whoever sits at a worker. */
+/* Prints what a journal line asks, for the person at the terminal of a worker. */
 static void say_asks_of(const driver *d, const pawl_state *st, const pawl_entry *entry)
 {
     const pawl_bytes line = pawl_entry_bytes(entry);
@@ -180,7 +180,7 @@ static void note_once(void *ctx, const char *text)
         app_note(d->s->caller, "%s", text);
 }
 
-/* The settings of now, as for a verb that goes on with the run (app/ways.h). Those that cannot be read park it: its rules are not known. */
+/* The current settings, as for a verb that goes on with the run (app/ways.h). Those that cannot be read park it: its rules are not known. */
 static pawl_code settings_now(void *ctx, pawl_state *st, const char **update, pawl_err *err)
 {
     driver *d = ctx;
@@ -198,7 +198,7 @@ static pawl_code settings_now(void *ctx, pawl_state *st, const char **update, pa
     return d->update.failed ? fail(err, PAWL_NOMEM, "%s: no memory for its rules", pawl_state_run(st)) : PAWL_OK;
 }
 
-/* bypassPermissions is not stored: whoever continues such a run must give it again (P1). */
+/* bypassPermissions is not stored: it must be given again to continue such a run (P1). */
 static pawl_code admits(void *ctx, pawl_state *st, pawl_err *err)
 {
     driver *d = ctx;

@@ -47,7 +47,7 @@ typedef struct driver {
     bool good_known[PAWL_MODE_BYPASS + 1];
     char (*parked)[RUN_ID_BYTES];  /* runs to try once more when the thread starts */
     size_t nparked;
-    arena settings;             /* of the last run that was claimed: what it took from the settings of now, and its text */
+    arena settings;             /* of the last run that was claimed: what it took from the current settings, and its text */
     buf update;
     app_caller told;            /* gets the notes about settings, and says each once for all drivers */
     uint64_t serial;            /* given by the worker: unique */

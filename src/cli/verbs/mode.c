@@ -8,7 +8,7 @@
 static int mode_run(cli_call *c)
 {
     char json[64];
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = go_who(), .value = json };
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = caller_name(), .value = json };
     pawl_err err = {0};
     pawl_code rc;
     session *s;
@@ -24,9 +24,9 @@ static int mode_run(cli_call *c)
         code = cli_fail(c, PAWL_INVALID, &err);
     } else if (pawl_mode_named(c->args[1]) == PAWL_MODE_BYPASS && (rc = settings_bypass(&s->mem, s->file, s->folder, &err)) != PAWL_OK) {
         code = cli_fail(c, rc, &err);
-    } else if ((code = go_may_tell(s, PAWL_EV_UPDATE)) != EXIT_DONE) {
+    } else if ((code = event_allowed(s, PAWL_EV_UPDATE)) != EXIT_DONE) {
         ;                       /* said */
-    } else if ((rc = session_tell(s, &ev, &err)) != PAWL_OK) {
+    } else if ((rc = session_deliver(s, &ev, &err)) != PAWL_OK) {
         code = cli_fail(c, rc, &err);
     } else {
         cli_note(c, "%s: %s from its next step on", s->run, c->args[1]);

@@ -1,6 +1,6 @@
 /* notify.c - `pawl notify`: calls a command or an address when a run asks something, once for each question.
  *
- * Called by main.c on the main thread. It only reads the store, so it never holds a run up. What was told stands in a file beside the store, a line each,
+ * Called by main.c on the main thread. It only reads the store, so no run waits for it. Sent questions are in a file beside the store, a line each,
  * written to the disk after the call: a crash in between repeats the call under the same id, and loses none. */
 #include "app/settings.h"
 #include "cli/ui/format.h"
@@ -32,7 +32,7 @@ typedef struct notifying {
     question *all;              /* the open questions of one look */
     size_t n, cap;
     arena mem;                  /* of one look */
-    int fd;                     /* the record of what was told */
+    int fd;                     /* the record of the questions that were sent */
     char *told;                 /* its text */
     size_t told_bytes;
     size_t calls, failures;
@@ -133,7 +133,7 @@ static pawl_code hooks_find(notifying *k, pawl_err *err)
 
 /* ---- the record ---------------------------------------------------------------------------------------------------- */
 
-/* Opened and locked: of two that notify, one waits for the other's look, and knows then what was told. */
+/* Opened and locked: of two that notify, one waits until the other has read, and then knows which questions were sent. */
 static pawl_code record_open(notifying *k, pawl_err *err)
 {
     const char *name = cli_store_name(k->c);

@@ -126,7 +126,7 @@ static bool sure(const cli_call *c, const char *run, uint64_t seq, pawl_err *err
     if (cli_given(c, "yes") != NULL)
         return true;
     if (!c->err_tty || !isatty(STDIN_FILENO)) {
-        fail(err, PAWL_INVALID, "%.128s: its journal before entry %llu would be erased for good: add --yes", run, (unsigned long long)seq);
+        fail(err, PAWL_INVALID, "%.128s: its journal before entry %llu would be erased permanently: add --yes", run, (unsigned long long)seq);
         return false;
     }
     fprintf(stderr, "Erase the journal of %s before entry %llu? No log, fork or replay reaches back behind it then. [y]es, [n]o: ", run,

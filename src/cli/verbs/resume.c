@@ -112,15 +112,15 @@ int resume_session(session *s)
     if (st == NULL)
         return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
     if (pawl_state_next(st) == PAWL_HALTED)
-        return go(s, go_on, NULL);
-    elsewhere = go_elsewhere(s, NULL);
-    if ((code = go_mode(s, st, !elsewhere)) != EXIT_DONE)
+        return drive_run(s, drive_continue, NULL);
+    elsewhere = driven_elsewhere(s, NULL);
+    if ((code = mode_deliver(s, st, !elsewhere)) != EXIT_DONE)
         return code;
     if (elsewhere)
-        return go(s, go_on, NULL);
+        return drive_run(s, drive_continue, NULL);
     if (pawl_state_next(st) == PAWL_PENDING)
         say_kept(s, st);
-    return go(s, go_on, NULL);
+    return drive_run(s, drive_continue, NULL);
 }
 
 static int resume_run(cli_call *c)

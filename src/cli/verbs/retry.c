@@ -56,8 +56,8 @@ static int nothing_failed(session *s, pawl_state *st)
 /* `set`: a change of the state, which is left first. */
 static int turn_retry(session *s, pawl_state *st, const pawl_value *set)
 {
-    const pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "retry_turn", .by = go_who() };
-    pawl_event update = { .kind = PAWL_EV_UPDATE, .by = go_who() };
+    const pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "retry_turn", .by = caller_name() };
+    pawl_event update = { .kind = PAWL_EV_UPDATE, .by = caller_name() };
     pawl_code rc = PAWL_OK;
     pawl_agent_view v;
     pawl_err err = {0};
@@ -70,10 +70,10 @@ static int turn_retry(session *s, pawl_state *st, const pawl_value *set)
         canon(&b, set);
         buf_char(&b, '\0');
         update.value = b.data;
-        rc = b.failed ? fail(&err, PAWL_NOMEM, "%s: no memory", s->run) : session_tell(s, &update, &err);
+        rc = b.failed ? fail(&err, PAWL_NOMEM, "%s: no memory", s->run) : session_deliver(s, &update, &err);
     }
     buf_free(&b);
-    return rc == PAWL_OK ? go_tell(s, &ev) : cli_fail(s->c, rc, &err);
+    return rc == PAWL_OK ? event_send(s, &ev) : cli_fail(s->c, rc, &err);
 }
 
 /* Whether it is an agent that has not ended: then *code is of its turn. */
@@ -92,13 +92,13 @@ static bool is_turn(session *s, const pawl_value *set, int *code)
 
 static int run_retry(session *s, const pawl_value *set)
 {
-    pawl_event ev = { .kind = PAWL_EV_REOPEN, .by = go_who() };
+    pawl_event ev = { .kind = PAWL_EV_REOPEN, .by = caller_name() };
     pawl_err err = {0};
     int code;
     buf text;
 
     buf_init(&text, NULL);
-    if ((code = go_mode_with(s, &set)) == EXIT_DONE && !s->upgraded)
+    if ((code = mode_with_reopen(s, &set)) == EXIT_DONE && !s->upgraded)
         canon(&text, set);
     else if (code == EXIT_DONE && !session_upgraded(s, set, &text, &err))
         code = cli_fail(s->c, err.code, &err);
@@ -106,7 +106,7 @@ static int run_retry(session *s, const pawl_value *set)
     if (pawl_value_size(set) > 0 || s->upgraded)
         ev.update = text.data;
     if (code == EXIT_DONE)
-        code = go_tell(s, &ev);
+        code = event_send(s, &ev);
     buf_free(&text);
     return code;
 }

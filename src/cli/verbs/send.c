@@ -17,7 +17,7 @@ static const pawl_value *agent_text(cli_call *c, const char *text)
 static int send_run(cli_call *c)
 {
     const char *name = cli_given(c, "signal");
-    pawl_event ev = { .kind = name != NULL ? PAWL_EV_SIGNAL : PAWL_EV_INPUT, .name = name, .by = go_who() };
+    pawl_event ev = { .kind = name != NULL ? PAWL_EV_SIGNAL : PAWL_EV_INPUT, .name = name, .by = caller_name() };
     const pawl_value *v;
     pawl_err err = {0};
     session *s;
@@ -51,7 +51,7 @@ static int send_run(cli_call *c)
     else if (name == NULL && pawl_value_type(v) != PAWL_TYPE_OBJECT)
         code = cli_usage(c, "input is an object of channels, such as '{\"question\":\"why?\"}'");
     else
-        code = json.failed ? EXIT_FAILED : go_tell(s, &ev);
+        code = json.failed ? EXIT_FAILED : event_send(s, &ev);
     buf_free(&json);
     session_free(s);
     return code;

@@ -177,7 +177,7 @@ static int serve_runs(cli_call *c)
         tcp = tcp || strncmp(listen[i], "unix:", 5) != 0;
     if (tcp && token_find(&of, &err) != PAWL_OK)
         return cli_fail(c, err.code, &err);
-    config.user = go_who();
+    config.user = caller_name();
     config.token = tcp ? of.token : NULL;
     config.token_note = of.note[0] != '\0' ? of.note : NULL;
     return serve_run(&config, &err) == PAWL_OK ? EXIT_DONE : cli_fail(c, err.code, &err);

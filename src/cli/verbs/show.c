@@ -234,7 +234,7 @@ static int show_run(cli_call *c)
         rc = st != NULL ? PAWL_OK : err.code < 0 ? err.code : PAWL_IO;
     }
     if (rc == PAWL_OK && seq == 0)
-        (void)go_asks(s, s->run, &all);
+        (void)session_asks(s, s->run, &all);
     else if (rc == PAWL_OK)
         (void)asks_own(&s->mem, st, &all);
     code = rc == PAWL_OK ? show(s, st, &all) : cli_fail(c, rc, &err);

@@ -38,7 +38,7 @@ static bool event_of(cli_call *c, const pawl_value *v, pawl_event *ev, pawl_err 
                      : "--event: unknown member \"%s\"", key != NULL ? pawl_value_string(key) : "");
     }
     *ev = (pawl_event){ .id = pawl_value_string(pawl_value_get(v, "id")), .name = pawl_value_string(pawl_value_get(v, "name")),
-                        .by = go_who(), .note = pawl_value_string(pawl_value_get(v, "note")),
+                        .by = caller_name(), .note = pawl_value_string(pawl_value_get(v, "note")),
                         .value = json_of(&c->mem, pawl_value_get(v, "value")), .update = json_of(&c->mem, pawl_value_get(v, "update")),
                         .time_ms = pawl_value_int(pawl_value_get(v, "time_ms")) };
     for (int k = PAWL_EV_START; kind != NULL && k <= PAWL_EV_REOPEN; k++)
@@ -86,14 +86,14 @@ static bool hand_out(session *s, pawl_state *st)
                                      pawl_status_name(pawl_state_status(st)), "waits", waits));
 }
 
-/* Goes on with a run that is there, after it has taken the mode that is given and the settings of now. */
+/* Goes on with a run that is there, after it has taken the mode that is given and the current settings. */
 static pawl_code feed_on(session *s, const pawl_event *ev, pawl_err *err)
 {
     pawl_state *st = pawl_run_state(s->engine, s->run, err);
 
     if (st == NULL)
         return err->code < 0 ? err->code : PAWL_IO;
-    if (pawl_state_next(st) != PAWL_HALTED && ev->kind != PAWL_EV_CANCEL && go_settle(s, st, true, err) != PAWL_OK)
+    if (pawl_state_next(st) != PAWL_HALTED && ev->kind != PAWL_EV_CANCEL && mode_deliver_quietly(s, st, true, err) != PAWL_OK)
         return err->code;
     return ev->kind == PAWL_EV_START || ev->kind == PAWL_EV_TICK ? pawl_run(s->engine, s->run, NULL, err) : pawl_event_send(s->engine, s->run, ev, err);
 }
@@ -101,7 +101,7 @@ static pawl_code feed_on(session *s, const pawl_event *ev, pawl_err *err)
 /* A start event creates the run if it does not exist. */
 static pawl_code feed(session *s, const pawl_event *ev, pawl_err *err)
 {
-    beginning b = { .info = { .id = s->run, .created_by = go_who() }, .mode = pawl_mode_named(cli_given(s->c, "mode")) };
+    beginning b = { .info = { .id = s->run, .created_by = caller_name() }, .mode = pawl_mode_named(cli_given(s->c, "mode")) };
     pawl_store *store = session_store(s);
     pawl_head head;
 
@@ -129,9 +129,9 @@ static int tick(session *s, const pawl_event *ev)
     pawl_state *st;
 
     pawl_engine_clock(s->engine, &clock);
-    go_signals(s->engine);
+    signals_catch(s->engine);
     rc = feed(s, ev, &err);
-    go_signals(NULL);
+    signals_catch(NULL);
     if (rc < 0)
         return cli_fail(s->c, rc, &err);
     if ((st = pawl_run_state(s->engine, s->run, &err)) == NULL)
@@ -140,7 +140,7 @@ static int tick(session *s, const pawl_event *ev)
         return EXIT_FAILED;
     if (rc == PAWL_IGNORED)
         cli_note(s->c, "%s: the event does not apply to the present state, and is ignored", s->run);
-    return go_stopped() != 0 ? go_stopped() : pawl_state_next(st) == PAWL_HALTED ? cli_exit_of(pawl_state_status(st), false) : EXIT_WAITS;
+    return signals_stopped() != 0 ? signals_stopped() : pawl_state_next(st) == PAWL_HALTED ? cli_exit_of(pawl_state_status(st), false) : EXIT_WAITS;
 }
 
 static int tick_run(cli_call *c)

@@ -135,7 +135,7 @@ static pawl_code anchors_compare(verifying *v, const char *named, pawl_err *err)
     buf_init(&printed, NULL);
     p.fd = -1;
     if (*named == '|' && v->c->app.anchor == NULL)
-        rc = fail(err, PAWL_INVALID, "%s takes the heads; name what has them: --anchor FILE, or --anchor '|CMD', which prints them", named);
+        rc = fail(err, PAWL_INVALID, "%s is a command that receives heads; verify needs the file, or a command that prints it: --anchor FILE, or --anchor '|CMD'", named);
     else if (*named == '|')
         rc = anchor_printed(named + 1, &printed, err);
     else if ((p.fd = open(named, O_RDONLY | O_CLOEXEC)) < 0)
@@ -166,10 +166,10 @@ static void say_anchors(const verifying *v)
     if (a->others > 0)
         cli_note(v->c, "%llu anchors are of other stores", (unsigned long long)a->others);
     if (a->torn > 0)
-        cli_note(v->c, "%llu lines are torn, as by a crash: what they said is unknown", (unsigned long long)a->torn);
+        cli_note(v->c, "%llu lines are torn, as by a crash, and cannot be read", (unsigned long long)a->torn);
     cli_time(when, a->since_ms);
     if (a->rolled_back)
-        cli_note(v->c, "rolled back: the store is as an older copy would be, from before line %llu of the anchors (%s)", (unsigned long long)a->since, when);
+        cli_note(v->c, "rolled back: the store looks like an older copy, from before line %llu of the anchors (%s)", (unsigned long long)a->since, when);
 }
 
 static void say_json(verifying *v)
@@ -216,7 +216,7 @@ static int verify_run(cli_call *c)
         if (v.anchored)
             say_anchors(&v);
         if (v.bad == 0)
-            cli_note(c, "good: %zu run%s, each byte under its hash%s", v.runs, v.runs == 1 ? "" : "s", v.anchored ? ", and the anchored heads are theirs" : "");
+            cli_note(c, "good: %zu run%s, every byte matches its hash%s", v.runs, v.runs == 1 ? "" : "s", v.anchored ? ", and the anchored heads agree" : "");
     }
     return v.bad > 0 ? EXIT_FAILED : EXIT_DONE;
 }

@@ -1,6 +1,6 @@
 /* watch.c - `pawl watch`: all runs of a store, live, whichever processes drive them.
  *
- * Called by main.c on the main thread. The list is read again and again; of a run only what changed is told. On a terminal it is a table that is painted
+ * Called by main.c on the main thread. The list is read again and again; of a run only changes are printed. On a terminal it is a table that is painted
  * anew; else one line for each change, or one JSON object. */
 #include "cli/run_list.h"
 #include "cli/ui/format.h"

@@ -33,7 +33,7 @@ typedef struct llm_request {
 /* The arguments with `config` as defaults, `system` as one text, the first `upto` messages, `then` as a last message of the user, and without null
  * members; invalid values stay, for the check. `args` itself if nothing changes. NULL: no memory. */
 const pawl_value *llm_args_flat(arena *mem, const pawl_value *args);
-/* Check flat arguments and their contents. What is read lives as long as they do and `mem`. */
+/* Check flat arguments and their contents. What is read is valid as long as they are, and `mem` is. */
 pawl_code llm_request_read(const pawl_job *job, pawl_reply *r, arena *mem, llm_request *out);
 
 /* A member of a request: its beginning (",\"model\":"), and the text or value. */
@@ -76,12 +76,12 @@ typedef struct llm_part {
     const char *id, *name;      /* of a tool; "" */
     const pawl_value *raw;      /* the block as it began */
     const pawl_value *extra;    /* of a tool call: further data of its provider; NULL: none */
-    bool wanted;                /* only its own provider wants it back */
+    bool wanted;                /* only its own provider takes it back */
     bool closed;
 } llm_part;
 
 typedef struct llm_answer {
-    const pawl_job *job;        /* whose readers are told */
+    const pawl_job *job;        /* whose readers get the pieces */
     const llm_request *q;
     arena *mem;                 /* for what is kept */
     llm_part *parts;

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-enum { DELTAS_KEPT_BYTES = 16 << 20 };      /* kept for a slow handler; more is not told to readers */
+enum { DELTAS_KEPT_BYTES = 16 << 20 };      /* kept for a slow handler; readers do not get more */
 
 struct pawl_model_call {
     pawl_alloc alloc;

@@ -9,7 +9,7 @@ enum { EXTRA_DEPTH_MAX = 16 };
 
 /* ---- requests --------------------------------------------------------------------------------------------- */
 
-/* Blocks of other APIs are not sent. Thinking is sent with the answer, but only to the provider that wants it back. */
+/* Blocks of other APIs are not sent. Thinking is sent with the answer, but only to the provider that it came from and that requires it. */
 static bool sends(const pawl_value *block, bool assistant)
 {
     if (llm_is(block, "text"))
@@ -87,7 +87,7 @@ static void parts_write(const pawl_value *blocks, bool texts, buf *b, bool *firs
     }
 }
 
-/* The block came from this provider, which wants it back. */
+/* The block came from this provider, which requires it back. */
 static bool wants(const llm_request *q, const pawl_value *block)
 {
     return strcmp(llm_text(block, "via"), q->provider) == 0;
@@ -394,7 +394,7 @@ static llm_part *call_of(const llm_answer *a, const pawl_value *call, const char
     return *id != '\0' || !indexed || strcmp(name, last->name) != 0 || is_whole(a, last) ? NULL : last;
 }
 
-/* Some servers give several calls one id: their results could not be told apart. */
+/* Some servers give several calls one id: their results could not be distinguished. */
 static bool id_taken(const llm_answer *a, const llm_part *but, const char *id)
 {
     for (size_t i = 0; i < a->nparts; i++)

@@ -97,7 +97,7 @@ void plain_put(buf *b, const char *data, size_t size);
 bool plain_cut(buf *out, const char *text, size_t size, size_t most, cut_where where, uint64_t lost);
 bool plain_binary(const char *data, size_t size);   /* its first PROBE_BYTES contain NUL */
 
-/* ---- workspace_fs.c: files of the workspace, and of nowhere else -------------------------------------------- */
+/* ---- workspace_fs.c: files of the workspace, only -------------------------------------------- */
 
 typedef struct root { int fd; bool read_only; const char *real, *said; } root;     /* read_only: no command may write in it */
 typedef struct roots { root all[ROOTS_MAX]; size_t n; } roots;
@@ -153,7 +153,7 @@ void opened_hidden_put(tool_call *c);   /* appends how many were left out, if an
 /* The reply tells that the run has seen this content of the file, by its bytes or as it is open. */
 void seen_bytes(tool_call *c, const file_place *p, const char *data, size_t size);
 void seen_open(tool_call *c, const file_place *p, int fd, const struct stat *st);
-void seen_still(tool_call *c, int fd, const struct stat *st);   /* after it was read: not told if it has changed meanwhile */
+void seen_still(tool_call *c, int fd, const struct stat *st);   /* after it was read: nothing is reported if it has changed meanwhile */
 /* Whether the call may change the file, which has this content. False: the reply has the error. */
 bool seen_allows(tool_call *c, const file_place *p, const char *path, const char *data, size_t size, pawl_code *rc);
 /* The same of a file that is not loaded. */
@@ -190,13 +190,13 @@ typedef bool walk_name_fn(void *ctx, const char *path);
 typedef struct walk {
     tool_call *c;
     walk_fn *fn;
-    walk_name_fn *wants;        /* asked by the path alone, before anything is known of a file, or nearly anything; NULL: it wants all */
+    walk_name_fn *wants;        /* whether fn is called for a file, by its path alone; NULL: for all */
     void *ctx;
     bool opens;                 /* fn opens each file, and asks reach_forbids() about what it has opened */
     int64_t until_ms;           /* the walk is cut short then */
     bool all;                   /* also what git leaves out */
     size_t seen, ignored;       /* names; those of them that git leaves out, with folders as one */
-    bool done;                  /* fn wants no more */
+    bool done;                  /* fn has returned false: stop */
     bool deep;                  /* some folders are nested too deeply and were skipped; the rest was searched */
     const char *cut;            /* why the walk is incomplete: too deep, too many, too late; NULL: it is complete */
 } walk;

@@ -56,7 +56,7 @@ pawl_code attempt_code(outbox_entry *entry, pawl_code rc);      /* a code above 
 /* After the handler returned. False: it answers later, so another thread may own the entry already. */
 bool attempt_returned(pawl_engine *e, outbox_entry *entry, pawl_code rc);
 void later_stop(outbox_entry *entry);           /* calls the stop function of its job, once */
-bool later_unheld(outbox_entry *entry);         /* it is pending without a stop function: nobody can be told to stop */
+bool later_unheld(outbox_entry *entry);         /* it is pending without a stop function: no handler can be told to stop */
 bool later_drop(outbox_entry *entry);           /* true: it was pending without a stop function, and may be freed */
 void later_unlist(outbox_entry *entry);         /* the id now belongs to the next attempt */
 

@@ -51,7 +51,7 @@ static void end_called_off(pawl_engine *e, const outbox_entry *entry, outbox_ent
     receipt_make(e, end);
 }
 
-/* The attempt has exceeded a limit (E8): treated as if it had returned now. `held`: somebody was told to stop. */
+/* The attempt has exceeded a limit (E8): treated as if it had returned now. `held`: a handler was told to stop. */
 static void end_late(pawl_engine *e, const outbox_entry *entry, outbox_entry *end, bool held)
 {
     if (entry->resolution == RESOLUTION_ASKING) {
@@ -94,7 +94,7 @@ static bool entry_give_up(pawl_engine *e, cached_run *r, outbox_entry *entry)
     return true;
 }
 
-/* The grace is for whoever was told to stop. An attempt over a limit that nobody holds ends at once. */
+/* The grace is for a handler that was told to stop. An attempt over a limit that no handler holds ends at once. */
 static bool give_up_due(const cached_run *r, outbox_entry *entry, int64_t now, int64_t grace_ms)
 {
     const entry_attempt *a = &entry->attempt;

@@ -98,7 +98,7 @@ static left_running *left_first(pawl_engine *e)
     return one;
 }
 
-/* The mode is told after each commit, since a handler that began before the change may have left something running after it (P1). */
+/* The mode is passed on after each commit, since a handler that began before the change may have left something running after it (P1). */
 void left_committed(pawl_engine *e, const char *run, pawl_state *st)
 {
     left_running *one = left_first(e);

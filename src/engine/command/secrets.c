@@ -1,7 +1,7 @@
 /* secrets.c - puts each secret into the arguments of a command, when its entry is made (K4).
  *
  * Called by reconcile.c and receipts.c on the driving thread, without a lock. Invariant: a secret is only in the arguments of an entry, never in a journal
- * or an error: whoever got it may send it back, so it is taken out of the reply. */
+ * or an error: a program or server that got it may send it back, so it is removed from the reply. */
 #include "engine/command/entry.h"
 
 #include <stdio.h>

@@ -82,7 +82,7 @@ static pawl_code heads_keep(pawl_engine *e, cached_run **runs, const pawl_anchor
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc;
 
-    if (!e->draining)           /* an engine that is freed has ended the lease thread for good */
+    if (!e->draining)           /* an engine that is freed has ended the lease thread permanently */
         renewal_begin(e);
     rc = e->anchor(e->anchor_ctx, e->anchor_store, heads, n, &why);
     if (rc < 0)                 /* whatever the code, the machine of the run is not at fault: it is not parked */

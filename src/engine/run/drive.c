@@ -193,7 +193,7 @@ static void reason_told(const cached_run *r, pawl_code code, const char *how, pa
         fail(err, code, "%s: %s: %.*s: %.*s", r->id, how, (int)strcspn(text, "\r\n"), text, (int)strcspn(said, "\r\n"), said);
 }
 
-/* A run that ended otherwise than completed is told to who drove it (X1). The code is that of its reason. */
+/* If a run ended otherwise than completed, the caller that drove it gets an error (X1). The code is that of its reason. */
 static void end_told(const cached_run *r, pawl_err *err)
 {
     const char *name;

@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 
 enum { RING_EVENTS = 4096, RING_BYTES = 4 << 20, RING_SLOTS = 256 };      /* default capacity; pawl_engine_live() sets another one */
-enum { RING_LOOK_MS = 64 };    /* readers are told at most that often that the store has changed */
+enum { RING_LOOK_MS = 64 };    /* readers are woken at most that often when the store has changed */
 
 /* A place between two lines of a journal: after the first `line` task records of those that entry `seq` covers. seq 0: unknown. */
 typedef struct place { uint64_t seq, line; } place;
@@ -70,7 +70,7 @@ typedef struct stream_ring {
     ring_attempt *attempts[RING_SLOTS];
     ring_run *runs[RING_SLOTS];
     bool look_due;              /* on the driving thread, as the next: readers are to look at the store */
-    int64_t looked_ms;          /* when they were told last, by the steady clock */
+    int64_t looked_ms;          /* when they were woken last, by the steady clock */
 } stream_ring;
 
 /* ---- for readers ---------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ void ring_delta(const ring_entry *t, const char *block, pawl_delta *out);
 /* On the driving thread, after r->lines were stored after entry `seq` and `records` task records. */
 void ring_stored(stream_ring *h, const cached_run *r, uint64_t seq, uint64_t records);
 /* On the driving thread, each time that it looks for due runs. `changed`: another handle may have written to the store. Readers that asked to be called are
- * told to look there, so that they need not poll it. */
+ * woken to look there, so that they need not poll it. */
 void ring_look(stream_ring *h, bool changed);
 void ring_attempt_started(stream_ring *h, const cached_run *r, const outbox_entry *entry);
 void ring_attempt_failed(stream_ring *h, const outbox_entry *entry);     /* another attempt will follow */

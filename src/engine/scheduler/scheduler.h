@@ -8,7 +8,7 @@
 pawl_code children_drive(pawl_engine *e, cached_run *r, bool *did, int64_t *wake, pawl_err *err);
 
 /* A run that is parked, and so not due: takes what was delivered to it and the settings of the host, and asks whether this engine may drive it, as pawl_work()
- * does. It may: it is parked no more, and pawl_work() drives it; else it is parked with the reason of now. PAWL_OK in both cases. */
+ * does. It may: it is parked no more, and pawl_work() drives it; else it is parked with the current reason. PAWL_OK in both cases. */
 pawl_code parked_try(pawl_engine *e, const char *run, pawl_err *err);
 
 /* Number of runs that pawl_work() drives at the moment; 0 while no run is due. Any thread. */

@@ -289,7 +289,7 @@ static bool look_piece(jq_lint_state *l)
     if (c == ' ' || c == '\t' || c == '\n' || c == '#')
         return look_blanks(l);
     if ((unsigned char)c < 0x20 || c == 0x7F)
-        return look_fails(l, l->at, "a control character (0x%02X) stands here: take it out", (unsigned)(unsigned char)c);
+        return look_fails(l, l->at, "a control character (0x%02X) stands here: remove it", (unsigned)(unsigned char)c);
     l->empty = false;
     if (name_begins(c))
         return look_name(l);

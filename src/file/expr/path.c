@@ -173,7 +173,7 @@ bool expression_parse(expression *e, arena *mem, const char *text, size_t size, 
     text += begin;
     size -= begin;
     if (size > 0 && memchr(text, '\0', size) != NULL) {
-        fault_at(f, at, PAWL_SEVERITY_FAULT, "expression", "a NUL character in an expression: take it out");
+        fault_at(f, at, PAWL_SEVERITY_FAULT, "expression", "a NUL character in an expression: remove it");
         return false;
     }
     *e = (expression){ .text = arena_strdup(mem, text, size), .at = at };

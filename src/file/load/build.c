@@ -1,6 +1,6 @@
 /* build.c - makes a graph from the model of a file, and a machine from the graph.
  *
- * Called once for a file without faults. The machine points into the file, so it is freed first. */
+ * Called by the reader of src/app, once for a file without faults, on one thread. The machine points into the file: free the machine first. */
 #include "file/load/load.h"
 #include "graph/graph.h"
 
@@ -19,7 +19,7 @@ static bool joined(const agent_file *a, const file_node *from, const char *to)
     return false;
 }
 
-/* ---- ways on --------------------------------------------------------------------------------------------- */
+/* ---- edges and routes --------------------------------------------------------------------------------------------- */
 
 static void declare_targets(pawl_graph *g, const char *name, const file_node *n)
 {
@@ -256,7 +256,7 @@ static bool build_source(pawl_graph *g, const agent_file *a, const char *engine)
 }
 
 /* Messages of the graph compiler begin with the graph's name, "survey" or "survey/sub", and then a channel or node: finds the file to report them in. */
-static const agent_file *file_told(const agent_file *a, const char **text)
+static const agent_file *file_of_message(const agent_file *a, const char **text)
 {
     size_t n = strlen(a->name);
 
@@ -323,12 +323,13 @@ static bool is_echo(const pawl_report *r, const pawl_finding *one)
     return echo && root;
 }
 
-static void tell(const agent_file *root, const pawl_report *r, faults *f)
+/* The findings of compile or check as faults of the file, at their positions. */
+static void findings_add(const agent_file *root, const pawl_report *r, faults *f)
 {
     for (size_t i = 0; i < pawl_report_count(r); i++) {
         const pawl_finding *one = pawl_report_at(r, i);
         const char *text = one->text, *colon = NULL;
-        const agent_file *a = file_told(root, &text);
+        const agent_file *a = file_of_message(root, &text);
         source_place at;
 
         if (is_echo(r, one))
@@ -365,7 +366,7 @@ pawl_machine *file_machine(agent_file *a, const char *engine, faults *f, pawl_er
         return NULL;
     }
     m = pawl_graph_compile_report(g, &report, err);
-    tell(a, report, f);
+    findings_add(a, report, f);
     pawl_report_free(report);
     return m;
 }
@@ -379,6 +380,6 @@ void file_search(const agent_file *a, const pawl_machine *m, faults *f)
     r = pawl_graph_check(m, 0, NULL);
 
     a->mem->failed = a->mem->failed || r == NULL;
-    tell(a, r, f);
+    findings_add(a, r, f);
     pawl_report_free(r);
 }

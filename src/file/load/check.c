@@ -43,14 +43,14 @@ static bool end_meant(const char *name)
     return false;
 }
 
-static bool node_there(loader *l, const char *name, source_place at, const char *what, bool end)
+static bool node_exists(loader *l, const char *name, source_place at, const char *what, bool end)
 {
     const char *const *names;
     size_t n;
 
     if (file_node_find(l->a, name) != NULL || (end && strcmp(name, "end") == 0))
         return true;
-    l->a->astray = l->a->astray || node_meant(l, name) == NULL;
+    l->a->bad_target = l->a->bad_target || node_meant(l, name) == NULL;
     if (strcmp(name, "end") == 0)
         fault_at(l->f, at, PAWL_SEVERITY_FAULT, "unknown-node", "%s: `end` is where the run ends, and no node", what);
     else if (end && end_meant(name))
@@ -62,13 +62,13 @@ static bool node_there(loader *l, const char *name, source_place at, const char 
 
 /* ---- expressions ---------------------------------------------------------------------------------------- */
 
-typedef struct seeing {
+typedef struct expr_check {     /* where the expressions that are checked stand */
     loader *l;
     file_node *n;               /* NULL: of the file itself */
     bool secrets;               /* a secret may be here as a whole value */
     bool joined;                /* and as a part of a text, which the handler joins */
     bool collect;               /* expressions are evaluated before the node does anything */
-} seeing;
+} expr_check;
 
 static bool is_given(const file_node *n, const char *name)
 {
@@ -83,8 +83,8 @@ static bool name_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* jq reads `.my-file` as `.my` minus `file`. */
-static bool dash_meant(seeing *v, const expression *e, size_t n)
+/* jq reads `.my-file` as `.my` minus `file`. True: that is reported. */
+static bool dash_meant(expr_check *v, const expression *e, size_t n)
 {
     for (size_t i = 0; i < v->l->a->nchannels; i++) {
         const char *name = v->l->a->channels[i].c.name;
@@ -92,7 +92,7 @@ static bool dash_meant(seeing *v, const expression *e, size_t n)
 
         if (m <= n || name[n] != '-' || strncmp(e->text + 1, name, m) != 0 || name_char(e->text[1 + m]) || e->text[1 + m] == '-')
             continue;
-        fault_at(v->l->f, e->at, PAWL_SEVERITY_FAULT, "unknown-channel", "in an expression a `-` takes away: channel \"%s\" is written `.[\"%s\"]`",
+        fault_at(v->l->f, e->at, PAWL_SEVERITY_FAULT, "unknown-channel", "in an expression `-` subtracts: write `.[\"%s\"]` for the channel \"%s\"",
             name, name);
         return true;
     }
@@ -100,7 +100,7 @@ static bool dash_meant(seeing *v, const expression *e, size_t n)
 }
 
 /* Reports a name that is neither a channel nor sent to the node. */
-static void nothing_called(seeing *v, const expression *e, const char *name)
+static void name_unknown(expr_check *v, const expression *e, const char *name)
 {
     const agent_file *a = v->l->a;
     const size_t given = v->n != NULL ? v->n->ngiven : 0;
@@ -116,23 +116,23 @@ static void nothing_called(seeing *v, const expression *e, const char *name)
 }
 
 /* An expression that begins with `.name` begins with that channel, whatever follows. */
-static void see_first(seeing *v, const expression *e, const char *first, bool whole)
+static void see_first(expr_check *v, const expression *e, const char *first, bool whole)
 {
     const file_channel *c = file_channel_find(v->l->a, first);
 
-    for (size_t i = 0; i < v->l->a->nloose; i++)
-        if (strcmp(v->l->a->loose[i], first) == 0)
+    for (size_t i = 0; i < v->l->a->nunplaced; i++)
+        if (strcmp(v->l->a->unplaced[i], first) == 0)
             return;
     if (is_given(v->n, first))
         return;
     if (c == NULL)
-        nothing_called(v, e, first);
+        name_unknown(v, e, first);
     else if (c->c.secret != NULL && !(v->secrets && (whole || (v->joined && e->path && e->nsteps == 1))))
         fault_at(v->l->f, e->at, PAWL_SEVERITY_FAULT, "secret", "channel \"%s\" is a secret: it stands as a whole argument, variable or stdin, \"{{.%s}}\", or in a "
                  "header, and nowhere else", first, first);
 }
 
-static void see_path(seeing *v, const expression *e, bool whole)
+static void see_path(expr_check *v, const expression *e, bool whole)
 {
     if (e->nsteps > 0 && e->steps[0].key == NULL)
         fault_at(v->l->f, e->at, PAWL_SEVERITY_FAULT, "expression", "`%.*s`: `.` is a map of all channels, and has no elements: name a channel first",
@@ -141,7 +141,7 @@ static void see_path(seeing *v, const expression *e, bool whole)
         see_first(v, e, e->steps[0].key, whole && e->nsteps == 1);
 }
 
-static void see_jq(seeing *v, expression *e)
+static void see_jq(expr_check *v, expression *e)
 {
     file_node *n = v->n;
     size_t size = 0;
@@ -165,7 +165,7 @@ static void see(void *ctx, expression *e, bool whole, bool keeps)
 }
 
 /* Places of a command where a secret may be: arguments, variables, stdin, headers, and any argument of a plug-in. */
-static void see_call(seeing *v, const form *args)
+static void see_call(expr_check *v, const form *args)
 {
     static const char *const places[] = { "run", "env", "stdin", "headers", "with" };
 
@@ -185,7 +185,7 @@ static void see_call(seeing *v, const form *args)
 
 static void check_expressions(loader *l, file_node *n)
 {
-    seeing v = { .l = l, .n = n, .collect = true };
+    expr_check v = { .l = l, .n = n, .collect = true };
 
     form_each(n->ask, see, &v);
     form_each(n->fail, see, &v);
@@ -204,7 +204,7 @@ static void check_expressions(loader *l, file_node *n)
         see(&v, n->each_of, true, true);
 }
 
-/* ---- what a task may have been sent ------------------------------------------------------------------------- */
+/* ---- elements that `each` sends to a task, by their names ------------------------------------------------------------------------- */
 
 /* False: it was there already. */
 static bool given_add(loader *l, file_node *n, const char *name)
@@ -256,13 +256,13 @@ static void check_given(loader *l)
 {
     agent_file *a = l->a;
 
-    if ((a->loose = arena_get(l->mem, (a->nnodes + 1) * sizeof *a->loose)) == NULL)
+    if ((a->unplaced = arena_get(l->mem, (a->nnodes + 1) * sizeof *a->unplaced)) == NULL)
         return;
     for (size_t i = 0; i < a->nnodes; i++) {
         const file_node *n = &a->nodes[i];
 
         if (n->each_as != NULL && (n->each_node == NULL || node_meant(l, n->each_node) == NULL))
-            a->loose[a->nloose++] = n->each_as;
+            a->unplaced[a->nunplaced++] = n->each_as;
         if (n->each_node != NULL) {
             given_add(l, node_meant(l, n->each_node), n->each_as);
             graph_given(l, file_node_find(a, n->each_node), n->each_as, n->each_as_at, "as");
@@ -290,18 +290,18 @@ static void check_ways(loader *l, file_node *n)
     const char *what = load_fmt(l, "\"%s\" leads to no node", n->name);
 
     for (size_t i = 0; what != NULL && i < n->next.n; i++)
-        node_there(l, n->next.names[i].name, n->next.names[i].at, what, true);
+        node_exists(l, n->next.names[i].name, n->next.names[i].at, what, true);
     for (size_t i = 0; what != NULL && i < n->nways; i++)
-        node_there(l, n->ways[i].to, n->ways[i].at, what, true);
+        node_exists(l, n->ways[i].to, n->ways[i].at, what, true);
     if (what != NULL && n->each_node != NULL)
-        node_there(l, n->each_node, n->each_node_at, what, false);
+        node_exists(l, n->each_node, n->each_node_at, what, false);
     if (what != NULL && n->on_no.name != NULL)
-        node_there(l, n->on_no.name, n->on_no.at, what, true);
+        node_exists(l, n->on_no.name, n->on_no.at, what, true);
     if (what != NULL && n->on_error.name != NULL)
-        node_there(l, n->on_error.name, n->on_error.at, what, true);
+        node_exists(l, n->on_error.name, n->on_error.at, what, true);
     if (n->next_at.line != 0 || n->d->kind != DOC_MAP || n->d->size == 0 || n->kind == KIND_FAIL)
         return;
-    l->a->astray = true;
+    l->a->bad_target = true;
     if (key_there(n->d, "next"))
         return;
     fault_at(l->f, n->at, PAWL_SEVERITY_FAULT, "no-way-on", n->each_at.line != 0 ? "\"%s\" has `each` and no `next`: say where an empty list goes" :
@@ -322,7 +322,7 @@ static void check_join(loader *l, const file_node *n)
 
     for (size_t i = 0; what != NULL && i < n->join.n; i++) {
         const named_place *from = &n->join.names[i];
-        const file_node *source = node_there(l, from->name, from->at, what, false) ? file_node_find(l->a, from->name) : NULL;
+        const file_node *source = node_exists(l, from->name, from->at, what, false) ? file_node_find(l->a, from->name) : NULL;
         bool leads = source == NULL || source->next_at.line == 0;
 
         for (size_t k = 0; !leads && k < source->next.n; k++)
@@ -332,7 +332,7 @@ static void check_join(loader *l, const file_node *n)
                      "without `join`", n->name, from->name);
         else if (!leads && leads_sometimes(source, n->name))
             fault_at(l->f, from->at, PAWL_SEVERITY_FAULT, "join",
-                     "\"%s\" joins \"%s\", which leads there only when its `when` holds: a join waits for what always comes", n->name, from->name);
+                     "\"%s\" joins \"%s\", which leads there only when its `when` holds: a source must always lead to the join", n->name, from->name);
         else if (!leads && (source->nways > 0 || source->next.n > 0))
             fault_at(l->f, from->at, PAWL_SEVERITY_FAULT, "join", "\"%s\" joins \"%s\", whose `next` does not name it: say `next: %s` there", n->name,
                 from->name,
@@ -361,7 +361,7 @@ static void each_way(loader *l, const file_node *n, see_way_fn *see_to, void *ct
     see_way(l, n, n->on_error.name, see_to, ctx);
 }
 
-enum { SEEN_FROM = 1, SEEN = 2, SEEN_DONE = 4, SEEN_TOLD = 8, SEEN_LED = 16 };   /* from: a reached node leads to it; led: an unreached node leads to it */
+enum { SEEN_FROM = 1, SEEN = 2, SEEN_DONE = 4, SEEN_REPORTED = 8, SEEN_LED = 16 };   /* from: a reached node leads to it; led: an unreached node leads to it */
 
 static bool joins(const file_node *n, const file_node *source)
 {
@@ -388,22 +388,22 @@ static void reached(loader *l, const file_node *from, file_node *to, void *ctx)
         seen[at] |= SEEN;
 }
 
-typedef struct ring { unsigned char *seen; size_t *queue, n; } ring;
+typedef struct followers { unsigned char *seen; size_t *queue, n; } followers;
 
-static void explained(loader *l, const file_node *from, file_node *to, void *ctx)
+static void reported_add(loader *l, const file_node *from, file_node *to, void *ctx)
 {
-    ring *r = ctx;
+    followers *r = ctx;
     size_t at = (size_t)(to - l->a->nodes);
 
     (void)from;
-    if ((r->seen[at] & (SEEN | SEEN_TOLD)) != 0)
+    if ((r->seen[at] & (SEEN | SEEN_REPORTED)) != 0)
         return;
-    r->seen[at] |= SEEN_TOLD;
+    r->seen[at] |= SEEN_REPORTED;
     r->queue[r->n++] = at;
 }
 
-/* Nodes after it are not reported, too. */
-static void tell_unreached(loader *l, ring *r, size_t at)
+/* Reports that node; those that it leads to are marked, so that they are not reported, too. */
+static void unreached_report(loader *l, followers *r, size_t at)
 {
     const unsigned char *seen = r->seen;
     const file_node *n = &l->a->nodes[at], *missing = NULL;
@@ -417,11 +417,11 @@ static void tell_unreached(loader *l, ring *r, size_t at)
         fault_at(l->f, n->join_at, PAWL_SEVERITY_FAULT, "join", "\"%s\" waits for \"%s\", to which nothing leads before \"%s\" has run", n->name, missing->name,
                  n->name);
     else
-        fault_at(l->f, n->at, PAWL_SEVERITY_FAULT, "unreachable", "no way from the start leads to \"%s\": name it in a `next`, or take it out", n->name);
+        fault_at(l->f, n->at, PAWL_SEVERITY_FAULT, "unreachable", "no path from the start leads to \"%s\": name it in a `next`, or remove it", n->name);
     r->n = 0;
-    explained(l, NULL, &l->a->nodes[at], r);
+    reported_add(l, NULL, &l->a->nodes[at], r);
     for (size_t i = 0; i < r->n; i++)
-        each_way(l, &l->a->nodes[r->queue[i]], explained, r);
+        each_way(l, &l->a->nodes[r->queue[i]], reported_add, r);
 }
 
 static void leads_to(loader *l, const file_node *from, file_node *to, void *ctx)
@@ -432,18 +432,18 @@ static void leads_to(loader *l, const file_node *from, file_node *to, void *ctx)
         seen[to - l->a->nodes] |= SEEN_LED;
 }
 
-/* Reports joins that wait in vain, then nodes that nothing leads to, then one of each remaining ring: nodes after them are no second mistake. */
+/* Reports joins that wait in vain, then nodes that nothing leads to, then one node of each remaining cycle; but no nodes after a reported one. */
 static void check_unreached(loader *l, unsigned char *seen)
 {
-    ring r = { .seen = seen, .queue = arena_get(l->mem, (l->a->nnodes + 1) * sizeof *r.queue) };
+    followers r = { .seen = seen, .queue = arena_get(l->mem, (l->a->nnodes + 1) * sizeof *r.queue) };
 
     for (size_t i = 0; i < l->a->nnodes; i++)
         if ((seen[i] & SEEN) == 0)
             each_way(l, &l->a->nodes[i], leads_to, seen);
     for (unsigned round = 0; r.queue != NULL && round < 3; round++)
         for (size_t i = 0; i < l->a->nnodes; i++)
-            if ((seen[i] & (SEEN | SEEN_TOLD)) == 0 && (round == 2 || (round == 0 ? (seen[i] & SEEN_FROM) != 0 : (seen[i] & SEEN_LED) == 0)))
-                tell_unreached(l, &r, i);
+            if ((seen[i] & (SEEN | SEEN_REPORTED)) == 0 && (round == 2 || (round == 0 ? (seen[i] & SEEN_FROM) != 0 : (seen[i] & SEEN_LED) == 0)))
+                unreached_report(l, &r, i);
 }
 
 /* Follows all edges until nothing new is reached. */
@@ -453,7 +453,7 @@ static void check_reach(loader *l)
     unsigned char *seen = arena_zero(l->mem, a->nnodes + 1);
     bool more = true;
 
-    if (seen == NULL || a->astray)
+    if (seen == NULL || a->bad_target)
         return;
     for (size_t i = 0; i < a->start.n; i++)
         if (node_meant(l, a->start.names[i].name) != NULL)
@@ -483,7 +483,7 @@ static void check_maps(loader *l, file_node *n)
 
         inner = what != NULL ? channel_in(l, n->inner, m->inner, m->inner_at, what) : NULL;
         if ((outer != NULL && outer->c.secret != NULL) || (inner != NULL && inner->c.secret != NULL))
-            fault_at(l->f, m->outer_at, PAWL_SEVERITY_FAULT, "secret", "`%s`: a secret is not handed on: declare it in the graph's own `state`, too",
+            fault_at(l->f, m->outer_at, PAWL_SEVERITY_FAULT, "secret", "`%s`: a secret is not passed on: declare it in the graph's own `state`, too",
                      m->in ? "in" : "out");
     }
     if (n->kind != KIND_GRAPH || n->inner == NULL || n->maps_given ||
@@ -524,11 +524,13 @@ static void check_question(loader *l, const file_node *n)
     const doc *key = doc_get(n->d, "default"), *timeout = doc_get(n->d, "timeout");
 
     if (n->on_no.name != NULL || n->no_waits)
-        fault_at(l->f, key_at(n, "on_no"), PAWL_SEVERITY_FAULT, "misplaced", "`on_no` is for a gate: a question's answer is told apart by `next` with `when`");
+        fault_at(l->f, key_at(n, "on_no"), PAWL_SEVERITY_FAULT, "misplaced",
+                 "`on_no` is for a gate: after a question `next` with `when` chooses by the answer");
     if (timeout != NULL && key == NULL)
-        fault_at(l->f, key_at(n, "timeout"), PAWL_SEVERITY_FAULT, "default", "a question with `timeout` needs `default`, its answer when nobody gave one");
+        fault_at(l->f, key_at(n, "timeout"), PAWL_SEVERITY_FAULT, "default", "a question with `timeout` needs `default`, the answer when the time is over");
     if (key != NULL && timeout == NULL)
-        fault_at(l->f, key_at(n, "default"), PAWL_SEVERITY_FAULT, "default", "a question with `default` needs `timeout`: without one nobody's silence is an answer");
+        fault_at(l->f, key_at(n, "default"), PAWL_SEVERITY_FAULT, "default",
+                 "a question with `default` needs `timeout`, after which the default is the answer");
     if (key != NULL && n->otherwise != NULL)
         check_default(l, n, key);
 }
@@ -550,23 +552,23 @@ static void check_ask(loader *l, const file_node *n)
         check_question(l, n);
     else if ((n->on_no.name != NULL || n->no_waits) && doc_get(n->d, "ask") == NULL && doc_get(n->d, "requires") == NULL)
         fault_at(l->f, key_at(n, "on_no"), PAWL_SEVERITY_FAULT, "misplaced",
-            "`on_no` is where a no leads, and nobody is asked at \"%s\": add `ask: TEXT`", n->name);
+            "`on_no` is the node after a denial, and nobody is asked at \"%s\": add `ask: TEXT`", n->name);
     for (size_t i = 0; n->kind == KIND_WAIT && !n->waits_for_signal && i < 2; i++)
         if (doc_get(n->d, only_signal[i]) != NULL)
             fault_at(l->f, key_at(n, only_signal[i]), PAWL_SEVERITY_FAULT, "misplaced",
-                "`%s` is for a wait for a signal, {signal: NAME}: take it out", only_signal[i]);
+                "`%s` is for a wait for a signal, {signal: NAME}: remove it", only_signal[i]);
 }
 
 static void check_effect(loader *l, file_node *n)
 {
     if (n->limits.cls == PAWL_CLASS_COMPENSABLE && n->class_given && n->undo_effect == NULL)
-        fault_at(l->f, n->effect_at, PAWL_SEVERITY_FAULT, "undo", "`effect: compensable` needs `undo: {run: [...]}`, the command that takes it back");
+        fault_at(l->f, n->effect_at, PAWL_SEVERITY_FAULT, "undo", "`effect: compensable` needs `undo: {run: [...]}`, the command that undoes it");
     if (n->undo_effect != NULL && n->limits.cls != PAWL_CLASS_COMPENSABLE)
         fault_at(l->f, key_at(n, "undo"), PAWL_SEVERITY_FAULT, "undo", "\"%s\" has `undo`: say `effect: compensable` with it", n->name);
     if ((n->kind == KIND_RUN || n->kind == KIND_SHELL || (n->kind == KIND_HTTP && !n->reads_only)) && doc_get(n->d, "effect") == NULL)
         fault_at(l->f, n->kind_at, PAWL_SEVERITY_WARNING, "effect",
-                 "\"%s\" has no `effect`: after a crash it may run twice. pure: that is no matter; idempotent: it knows by "
-                 "PAWL_INVOCATION_ID; once: it must not, a person is asked", n->name);
+                 "\"%s\" has no `effect`: after a crash it may run twice. Say `pure` (it changes nothing), `idempotent` (it uses PAWL_INVOCATION_ID) "
+                 "or `once` (it must not, a person is asked)", n->name);
 }
 
 /* ---- effects --------------------------------------------------------------------------------------------------------- */
@@ -641,7 +643,7 @@ static void check_named(loader *l, const name_list *names, const char *what, boo
     for (size_t i = 0; i < names->n; i++) {
         file_node *n = file_node_find(l->a, names->names[i].name);
 
-        if (!node_there(l, names->names[i].name, names->names[i].at, what, false) || n == NULL)
+        if (!node_exists(l, names->names[i].name, names->names[i].at, what, false) || n == NULL)
             continue;
         if (before)
             n->before = true;
@@ -650,8 +652,8 @@ static void check_named(loader *l, const name_list *names, const char *what, boo
     }
 }
 
-/* A file in which a node is called `wait` leads there, as it always did. */
-static void no_resolve(loader *l, file_node *n)
+/* `on_no: wait` is the word, unless a node is called `wait`, as in older files. */
+static void on_no_resolve(loader *l, file_node *n)
 {
     if (n->on_no.name == NULL || strcmp(n->on_no.name, "wait") != 0 || file_node_find(l->a, "wait") != NULL)
         return;
@@ -661,7 +663,7 @@ static void no_resolve(loader *l, file_node *n)
 
 static void check_node(loader *l, file_node *n)
 {
-    no_resolve(l, n);
+    on_no_resolve(l, n);
     check_ways(l, n);
     check_join(l, n);
     check_writes(l, n);
@@ -676,18 +678,18 @@ static void check_node(loader *l, file_node *n)
 void file_check(loader *l)
 {
     agent_file *a = l->a;
-    seeing v = { .l = l };
+    expr_check v = { .l = l };
 
     check_given(l);
     for (size_t i = 0; i < a->start.n; i++)
-        node_there(l, a->start.names[i].name, a->start.names[i].at, "`start` names no node", false);
+        node_exists(l, a->start.names[i].name, a->start.names[i].at, "`start` names no node", false);
     check_named(l, &a->before, "`interrupt_before` names no node", true);
     check_named(l, &a->after, "`interrupt_after` names no node", false);
     for (size_t i = 0; i < a->nnodes; i++)
         check_node(l, &a->nodes[i]);
     check_reach(l);
     if (a->moment != NULL && a->root->helpers == NULL)
-        fault_at(l->f, a->moment_at, PAWL_SEVERITY_WARNING, "hooks", "a hook at %s is of agents, and no node here is one: nobody will ask it", a->moment);
+        fault_at(l->f, a->moment_at, PAWL_SEVERITY_WARNING, "hooks", "a hook at %s is for agents, and no node here is one: it is never called", a->moment);
     if (a->output != NULL)
         see(&v, a->output, true, true);
 }

@@ -1,9 +1,9 @@
 /* edges.c - where a node leads: the keys next, each, join, on_no and on_error.
  *
- * Called by node_keys.c, on one thread. After an invalid target no node is reported as unreachable, because the target may have meant it. */
+ * Called by node_keys.c, on one thread. After an invalid target (`bad_target`) no node is reported as unreachable, because the target may have meant it. */
 #include "file/load/load.h"
 
-/* False: a fault was added. */
+/* One entry of a list in `next`: a condition and its target. False: a fault was added. */
 static bool read_way(loader *l, file_node *n, const doc *d, const char *label, bool last)
 {
     static const char *const names[] = { "when", "to", "else" };
@@ -12,17 +12,17 @@ static bool read_way(loader *l, file_node *n, const doc *d, const char *label, b
     named_place target = { NULL, d->at };
     form *f = NULL;
 
-    keys_known(l, d, "a way of `next`", names, 3);
+    keys_known(l, d, "an entry of `next`", names, 3);
     when = doc_get(d, "when");
     to = doc_get(d, "to");
     other = doc_get(d, "else");
     if (other != NULL ? when != NULL || to != NULL : when == NULL || to == NULL) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "next", "a way of `next` is {when: EXPRESSION, to: NODE}, and the last one may be {else: NODE}%s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "next", "an entry of `next` is {when: EXPRESSION, to: NODE}, and the last one may be {else: NODE}%s",
                  other != NULL ? "" : when == NULL && to == NULL ? "" : when == NULL ? ": `when` is missing" : ": `to` is missing");
         return false;
     }
     if (other != NULL && !last)
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "next", "`else` is the last way: nothing is looked at behind it");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "next", "`else` must be the last entry: those after it are never used");
     if (!key_name(l, other != NULL ? other : to, other != NULL ? "else" : "to", &target) ||
         (when != NULL && (f = form_expression(l, when, "when", label)) == NULL))
         return false;
@@ -58,9 +58,9 @@ void read_next(loader *l, file_node *n, const doc *d, const char *label)
         maps += d->items[i]->kind == DOC_MAP;
     if (d->kind == DOC_MAP || (maps > 0 && maps < d->size)) {
         fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "next", "`next` is a node, `end`, a list of nodes, or a list of {when: EXPRESSION, to: NODE} and {else: NODE}");
-        l->a->astray = true;
+        l->a->bad_target = true;
     } else if (!(maps == 0 ? key_names(l, d, "next", &n->next) : read_ways(l, n, d, label))) {
-        l->a->astray = true;
+        l->a->bad_target = true;
     }
 }
 
@@ -68,12 +68,12 @@ void read_each(loader *l, file_node *n, const doc *d, const char *label)
 {
     static const char *const names[] = { "of", "node", "as" };
     const doc *of, *node, *as;
-    const bool astray = l->a->astray;
+    const bool bad_target = l->a->bad_target;
     named_place target, name;
     form *f;
 
     n->each_at = d->at;
-    l->a->astray = true;        /* unless it turns out to be valid */
+    l->a->bad_target = true;        /* unless it turns out to be valid */
     keys_known(l, d, "`each`", names, 3);
     of = doc_get(d, "of");
     node = doc_get(d, "node");
@@ -96,7 +96,7 @@ void read_each(loader *l, file_node *n, const doc *d, const char *label)
     n->each_node = target.name;
     n->each_node_at = target.at;
     n->chooses = n->chooses || !f->e->path;
-    l->a->astray = astray;
+    l->a->bad_target = bad_target;
 }
 
 void read_join(loader *l, file_node *n, const doc *d, const char *label)
@@ -120,7 +120,7 @@ void read_join(loader *l, file_node *n, const doc *d, const char *label)
     if (rest != NULL && key_text(l, rest, "rest", &word)) {
         n->join_cancel = strcmp(word, "cancel") == 0;
         if (!n->join_cancel && strcmp(word, "ignore") != 0)
-            fault_at(l->f, rest->at, PAWL_SEVERITY_FAULT, "join", "`rest` is ignore or cancel, and not \"%.40s\": what becomes of those that are not needed any more",
+            fault_at(l->f, rest->at, PAWL_SEVERITY_FAULT, "join", "`rest` is ignore or cancel, and not \"%.40s\": what happens to the sources that are not needed any more",
                      word);
     }
 }
@@ -128,11 +128,11 @@ void read_join(loader *l, file_node *n, const doc *d, const char *label)
 void read_on_no(loader *l, file_node *n, const doc *d, const char *label)
 {
     (void)label;
-    l->a->astray = !key_name(l, d, "on_no", &n->on_no) || l->a->astray;
+    l->a->bad_target = !key_name(l, d, "on_no", &n->on_no) || l->a->bad_target;
 }
 
 void read_on_error(loader *l, file_node *n, const doc *d, const char *label)
 {
     (void)label;
-    l->a->astray = !key_name(l, d, "on_error", &n->on_error) || l->a->astray;
+    l->a->bad_target = !key_name(l, d, "on_error", &n->on_error) || l->a->bad_target;
 }

@@ -162,7 +162,7 @@ static void read_nodes(loader *l, const doc *d)
     if (d->kind != DOC_MAP || d->size == 0) {
         fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`nodes` is a map of nodes by name, {NAME: {run: [...], next: end}}, and here stands %s",
                  doc_what(l, d));
-        a->astray = true;
+        a->bad_target = true;
         return;
     }
     if ((a->nodes = arena_zero(l->mem, d->size * sizeof *a->nodes)) == NULL)
@@ -228,7 +228,7 @@ static void read_gate(loader *l, const doc *d)
         return;
     l->a->gate_deny = strcmp(word, "deny") == 0;
     if (!l->a->gate_deny && strcmp(word, "ask") != 0)
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "gate", "`gate` is ask or deny, and not \"%.40s\": what becomes of a node whose `requires` the mode does not permit",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "gate", "`gate` is ask or deny, and not \"%.40s\": what happens to a node whose `requires` the mode does not permit",
                  word);
 }
 
@@ -369,14 +369,14 @@ static void read_top(loader *l, const doc *d)
     if (!key_there(d, "start") || !key_there(d, "nodes"))
         fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "%s: an agent file has `start: NODE` and `nodes: {NAME: {...}}`",
                  key_there(d, "start") ? "`nodes` is missing" : key_there(d, "nodes") ? "`start` is missing" : "`start` and `nodes` are missing");
-    a->astray = start == NULL || nodes == NULL;
+    a->bad_target = start == NULL || nodes == NULL;
     if (!read_head(l, d)) {
-        a->astray = true;
+        a->bad_target = true;
         return;
     }
     if (start != NULL) {
         a->start_at = start->at;
-        a->astray = !key_names(l, start, "start", &a->start) || a->astray;
+        a->bad_target = !key_names(l, start, "start", &a->start) || a->bad_target;
     }
     if (nodes != NULL)
         read_nodes(l, nodes);

@@ -25,7 +25,7 @@ bool load_known(loader *l, expression *e, const char *label);       /* a jq expr
 
 void names_order(loader *l);            /* sorts channels and nodes, so that they are found by name */
 
-/* ---- keys.c: one value of a key; what is wrong is told -------------------------------------------------------- */
+/* ---- keys.c: one value of a key; faults are reported -------------------------------------------------------- */
 
 bool key_text(loader *l, const doc *d, const char *key, const char **out);
 bool key_plain(loader *l, const doc *d, const char *key, const char **out);     /* a text that is not a template */

@@ -91,7 +91,7 @@ static form *variables(loader *l, const doc *d, const char *label)
         if (*name == '\0' || strchr(name, '=') != NULL)
             fault_at(l->f, d->keys[i]->at, PAWL_SEVERITY_FAULT, "bad-name", "\"%.40s\" is no name of a variable", name);
         else if (strcmp(name, "PAWL_INVOCATION_ID") == 0 || strcmp(name, "PAWL_FENCE") == 0)
-            fault_at(l->f, d->keys[i]->at, PAWL_SEVERITY_FAULT, "bad-name", "variable %s is set by Pawl itself: take it out", name);
+            fault_at(l->f, d->keys[i]->at, PAWL_SEVERITY_FAULT, "bad-name", "variable %s is set by Pawl itself: remove it", name);
     }
     return form_table(l, d, "env", label);
 }
@@ -455,7 +455,7 @@ static void read_undo(loader *l, file_node *n, const doc *d, const char *label)
     n->undo_effect = "undo";
     keys_known(l, d, "`undo`", names, 4);
     if ((run = doc_get(d, "run")) == NULL) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "`undo` is the command that takes it back: {run: [program, argument, ...]}");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "missing", "`undo` names the command that undoes this one: {run: [program, argument, ...]}");
         return;
     }
     form_put(l, undo, "run", form_words(l, run, "run", load_fmt(l, "%s/run", label)));
@@ -678,7 +678,7 @@ static void misplaced(loader *l, const file_node *n, const doc *key, unsigned go
             between = ", ";
         }
     if (list != NULL)
-        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "misplaced", "`%s` is for nodes of %s, and \"%s\" is `%s`: take it out", key->text,
+        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "misplaced", "`%s` is for nodes of %s, and \"%s\" is `%s`: remove it", key->text,
                  *list != '\0' ? list : "a plug-in's kinds", n->name, n->word);
 }
 
@@ -712,7 +712,7 @@ void node_read(loader *l, file_node *n, const doc *d)
         fault_at(l->f, d->kind == DOC_SCALAR && d->size == 0 ? n->at : d->at, PAWL_SEVERITY_FAULT, "type",
                  "node \"%s\" is a map such as {run: [wc, -l, file], next: end}, "
                  "and here stands %s", n->name, doc_what(l, d));
-        l->a->astray = true;
+        l->a->bad_target = true;
         return;
     }
     for (size_t i = 0; what != NULL && i < d->size; i++) {

@@ -86,7 +86,7 @@ static doc *json_string(doc_reading *r)
     d->text = pawl_value_string(v);
     d->size = pawl_value_size(v);
     if (strlen(d->text) != d->size) {
-        fault_at(r->f, d->at, PAWL_SEVERITY_FAULT, "encoding", "a text with a NUL character (\\u0000): no argument and no name can hold it, take it out");
+        fault_at(r->f, d->at, PAWL_SEVERITY_FAULT, "encoding", "a text with a NUL character (\\u0000): no argument and no name can hold it, remove it");
         d->size = strlen(d->text);
     }
     return d;

@@ -90,7 +90,7 @@ static bool document_begin(yaml_reading *y, const yaml_event_t *e)
         while (r.end - r.at >= 4 && (r.column > 1 || memcmp(r.at, "%TAG", 4) != 0))
             reading_to(&r, r.at + 1);
         at = reading_place(&r);
-        fault_at(y->r->f, at, PAWL_SEVERITY_FAULT, "directive", "directive `%%TAG`: an agent file has no tags, take it out");
+        fault_at(y->r->f, at, PAWL_SEVERITY_FAULT, "directive", "directive `%%TAG`: an agent file has no tags, remove it");
     }
     return true;
 }
@@ -157,7 +157,7 @@ static bool scalar_read(yaml_reading *y, const yaml_event_t *e)
     anchor_check(y, e, e->data.scalar.anchor);
     tag_check(y, e, e->data.scalar.tag);
     if (strlen(d->text) != d->size) {
-        fault_at(y->r->f, d->at, PAWL_SEVERITY_FAULT, "encoding", "a text with a NUL character (\\0): no argument and no name can hold it, take it out");
+        fault_at(y->r->f, d->at, PAWL_SEVERITY_FAULT, "encoding", "a text with a NUL character (\\0): no argument and no name can hold it, remove it");
         d->size = strlen(d->text);
     }
     if (e->data.scalar.anchor == NULL && e->data.scalar.tag == NULL)

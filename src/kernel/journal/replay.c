@@ -66,7 +66,7 @@ pawl_code journal_fold(pawl_bytes journal, uint64_t upto, const pawl_loader *loa
     *state = NULL;
     while (rc == PAWL_OK && (upto == 0 || st->seq < upto) && line_next(&l, &line)) {
         step_reset(s);
-        s->entry.mem = &s->mem;     /* parsed in place: the journal lives longer than the step */
+        s->entry.mem = &s->mem;     /* parsed in place: the journal is valid longer than the step */
         rc = entry_parse(&s->entry, line, &why);
         e = &s->entry;
         if (rc != PAWL_OK && s->mem.failed)

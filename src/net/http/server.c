@@ -276,7 +276,7 @@ void http_free(http_server *s)
 
 /* ---- connections ------------------------------------------------------------------------------------------------------------------ */
 
-enum { OVER_THE_LIMIT = 64 };   /* connections that are told 503 at a time; more are closed without a word */
+enum { OVER_THE_LIMIT = 64 };   /* connections that get a 503 at a time; more are closed without a reply */
 
 /* Whether one more connection is served. An idle one makes room for it. */
 static bool has_room(http_server *s)

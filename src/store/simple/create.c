@@ -1,7 +1,7 @@
 /* create.c - how a run of a store of three methods begins: its base, its lease, its first lines and what waits for it, in one put of its head.
  *
  * Called through the verb create. Invariant: nobody sees a run before that put. Large bytes need a head before them, so such a run has one that is not begun;
- * whoever creates a run of this id later goes on from there, or finds that another was quicker. */
+ * a later creator of a run with this id continues from there, or finds that another was faster. */
 #include "store/simple/simple.h"
 
 static pawl_code begin_with(simple_run *r, pawl_beginning *with, pawl_err *err)

@@ -113,7 +113,7 @@ static pawl_code mail_emit(simple_run *r, void *ctx, pawl_err *err)
     const mail_reading *g = ctx;
     pawl_code rc = PAWL_OK;
 
-    for (size_t i = 0; i < r->nmail && rc == PAWL_OK; i++)      /* all of it, before anybody is told */
+    for (size_t i = 0; i < r->nmail && rc == PAWL_OK; i++)      /* all of it, before the callback is called */
         if ((rc = lump_get(r, &r->mail[i].value, &r->mail[i].d.value, err)) == PAWL_OK)
             rc = lump_get(r, &r->mail[i].update, &r->mail[i].d.update, err);
     for (size_t i = 0; i < r->nmail && rc == PAWL_OK; i++)

@@ -279,7 +279,7 @@ static pawl_code waits_emit(simple_run *r, void *ctx, pawl_err *err)
     wait_reading *g = ctx;
     pawl_code rc = PAWL_OK;
 
-    for (size_t i = 0; i < r->nwaits && rc == PAWL_OK; i++)     /* all of them, before anybody is told */
+    for (size_t i = 0; i < r->nwaits && rc == PAWL_OK; i++)     /* all of them, before the callback is called */
         rc = lump_get(r, &r->waits[i].spec, &r->waits[i].spec.bytes, err);
     for (size_t i = 0; i < r->nwaits && rc == PAWL_OK && !g->stopped; i++) {
         const simple_wait *w = &r->waits[i];

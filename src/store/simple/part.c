@@ -1,7 +1,7 @@
 /* part.c - parts: the large bytes of a run, each a record of its own that the head names.
  *
  * Called by the other files of the folder. Invariants: a part is stored under an id that nobody has, and before the head that names it; it is removed after
- * the head that does not name it any more. A run that is being created gets a head that is not begun before its first part, so that whoever sweeps finds a
+ * the head that does not name it any more. A run that is being created gets a head that is not begun before its first part, so that a sweep finds a
  * head to change, and no part is swept that a head will name. */
 #include "store/simple/simple.h"
 
@@ -114,7 +114,7 @@ void parts_clear(simple_run *r, bool committed)
     r->nmade = r->ndropped = 0;
 }
 
-/* By content, and so the same whoever stores it. */
+/* The key follows from the content, so it is the same for every writer. */
 pawl_code part_blob_put(simple_run *r, const pawl_blob *b, pawl_err *err)
 {
     char key[PAWL_KEY_BYTES_MAX + 1], name[BLOB_DIGITS + 1];

@@ -7,10 +7,10 @@
  *     p~SPACE~RUN~NO~oID          a part: large bytes that a head names. Written once
  *     p~SPACE~RUN~NO~bDIGEST      a blob
  *     p~SPACE~RUN~NO~dHASH        a delivery that was taken: its id is still recognized
- *     p~SPACE~RUN~NO~wHASH        a wait that is closed: its answer is still told
+ *     p~SPACE~RUN~NO~wHASH        a wait that is closed: its answer can still be quoted
  *
  * Invariants. Only a put of a head changes what is true. A part is in place before the head that names it, under an id that no other writer got (a put that
- * expects no record), so no writer ever replaces a part of another. Records d and w repeat what a stored head said, so they are true whoever wrote them. The
+ * expects no record), so no writer ever replaces a part of another. Records d and w repeat what a stored head said, so they are true for every writer. The
  * version of a head is NO << 32 | count of its writes, that of a part the version of the head it was written for: no version of a key comes twice.
  *
  * A verb decodes the head, changes the copy and puts it; on PAWL_CONFLICT it begins again with the head that is there now. One thread at a time for each

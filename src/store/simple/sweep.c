@@ -194,7 +194,7 @@ static bool is_garbage(const simple_run *r, const part_ids *ids, const char *res
     return ids->n == 0 || bsearch(&id, ids->all, ids->n, sizeof id, by_id) == NULL;
 }
 
-/* Puts the head again, so that whoever was about to replace the one before begins again. One that is not begun goes: its creator begins again, too. */
+/* Puts the head again, so that a writer that was about to replace the one before starts again. One that is not begun is removed; its creator starts again. */
 static pawl_code head_touch(simple_run *r, pawl_err *err)
 {
     char key[PAWL_KEY_BYTES_MAX + 1];

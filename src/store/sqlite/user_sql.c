@@ -220,7 +220,7 @@ static pawl_code user_sql_check(sqlite_store *s, const pawl_append *a)
     return a->seq == row->seq ? PAWL_OK : PAWL_CONFLICT;
 }
 
-/* Ends: each time that the transaction begins again, one more work has failed for good. */
+/* Ends: each time that the transaction begins again, one more work has failed finally. */
 void user_sql_run(sqlite_store *s, pawl_append *all, size_t n)
 {
     bool rolled_back;
