@@ -146,9 +146,9 @@ static bool at_rest(void *ctx)
     const session *s = ctx;
     pawl_err err = {0};
 
-    if (go_stopped() == 0)
+    if (signals_stopped() == 0)
         (void)engine_rest_look(s->engine, s->run, &err);
-    return go_stopped() == 0;
+    return signals_stopped() == 0;
 }
 
 static answered answer_here(session *s, const char *run, const pawl_wait *w, pawl_code *rc, pawl_err *err)
