@@ -84,7 +84,9 @@ struct cli_call {
     char *said;                 /* the last error of the call, CLI_SAID_BYTES; "": none */
     FILE *out, *err;            /* of a call for a server; NULL: stdout and stderr */
     bool served;                /* it is one: its arguments are whole ids of runs, and never files */
-    const struct asker *who;    /* for whom it is; NULL: the caller of the program */
+    const struct asker *who;    /* for whom it is; NULL: whoever called the program */
+    const char *delivery;       /* the id of what it delivers, so that the same request again changes nothing (E16), with `who`; NULL: a new one */
+    pawl_code *why;             /* the code of `said`; NULL: nobody wants it */
     bool json;                  /* --json was given (by a verb that has it) */
     bool out_tty, err_tty;
     bool colour;                /* stdout may have colours; for stderr: err_colour. NO_COLOR and TERM=dumb are honoured */
@@ -100,9 +102,15 @@ struct cli_call {
 
 /* options.c: finds the verb in `program`, parses, calls it. `argv` as main has it. Returns the exit code. */
 int cli_main(const cli_program *program, int argc, char **argv);
-/* The same for a server: without terminal, stdin and options of the environment; results go to `out`. `said` gets the last error, "" if there is none.
- * One call at a time in a process. */
-int cli_captured(const cli_program *program, const struct asker *who, int argc, char **argv, FILE *out, char said[CLI_SAID_BYTES]);
+/* The same for a server: without terminal, stdin and options of the environment; results go to `out`. One call at a time in a process. */
+typedef struct cli_served {
+    const struct asker *who;    /* for whom; see cli_call */
+    const char *delivery;
+    FILE *out;
+    char *said;                 /* CLI_SAID_BYTES */
+    pawl_code why;              /* out: of what was said; PAWL_OK: nothing was, or no code is known */
+} cli_served;
+int cli_captured(const cli_program *program, cli_served *call, int argc, char **argv);
 static inline FILE *cli_out(const cli_call *c) { return c->out != NULL ? c->out : stdout; }
 static inline FILE *cli_err(const cli_call *c) { return c->err != NULL ? c->err : stderr; }
 const char *cli_given(const cli_call *c, const char *option);  /* NULL: not given; of several values the last */
@@ -122,7 +130,9 @@ void cli_note(const cli_call *c, const char *fmt, ...) PAWL_PRINTF(2, 3);
 bool cli_put(const cli_call *c, const buf *text);
 bool cli_json(const cli_call *c, const pawl_value *v);
 
-const char *caller_name(void);       /* deliver.c: the user of this process, as the system says: "ada", "uid 1000" */
+/* deliver.c: who calls: for a server whoever asks it, else the user of this process, as the system says ("ada", "uid 1000"). */
+const char *cli_by(const cli_call *c);
+const char *caller_name(void);       /* that user */
 
 /* ---- what goes wrong ------------------------------------------------------------------------------------ */
 

@@ -1,6 +1,7 @@
 /* deliver.c - an event is stored as a delivery of a run; the process that drives the run takes it from there.
  *
  * Called by the verbs and the driver, on the main thread. Durable when session_deliver returns PAWL_OK. */
+#include "app/tokens.h"
 #include "engine/run/delivery.h"
 #include "cli/run_driver.h"
 
@@ -26,6 +27,8 @@ const char *caller_name(void)
     return who;
 }
 
+const char *cli_by(const cli_call *c) { return c->who != NULL ? c->who->by : caller_name(); }
+
 /* Of two answers at the same moment the second is refused, and its error quotes the first one, as for a later answer. */
 pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_err *err)
 {
@@ -40,21 +43,42 @@ pawl_code answered_before(session *s, const pawl_event *ev, pawl_code rc, pawl_e
     return fail(err, rc, "%s, by %.48s", text, before.by);
 }
 
-/* Store the event as a delivery, for the process that drives the run. */
-pawl_code session_deliver_to(session *s, const char *run, const pawl_event *ev, pawl_err *err)
+static pawl_code deliver_as(session *s, const char *run, const pawl_event *ev, const char *id, pawl_err *err)
 {
     pawl_store *store = session_store(s);
     pawl_delivery d;
     pawl_code rc;
-    char id[64];
 
     if (!delivery_from_event(ev, &d))
         return fail(err, PAWL_INVALID, "%s: an event of kind %d cannot be delivered", run, (int)ev->kind);
-    snprintf(id, sizeof id, "cli-%ld-%lld-%u", (long)getpid(), (long long)store->verbs->now(store), (unsigned)++s->sent);
     d.id = id;
     rc = store->verbs->deliver(store, run, &d, err);
     s->left_no = rc == PAWL_OK ? d.no : 0;
     return answered_before(s, ev, rc, err);
+}
+
+/* Store the event as a delivery, for the process that drives the run. */
+pawl_code session_deliver_to(session *s, const char *run, const pawl_event *ev, pawl_err *err)
+{
+    pawl_store *store = session_store(s);
+    char id[64];
+
+    snprintf(id, sizeof id, "cli-%ld-%lld-%u", (long)getpid(), (long long)store->verbs->now(store), (unsigned)++s->sent);
+    return deliver_as(s, run, ev, id, err);
+}
+
+pawl_code session_deliver_once(session *s, const char *run, const pawl_event *ev, pawl_err *err)
+{
+    return s->c->delivery != NULL ? deliver_as(s, run, ev, s->c->delivery, err) : session_deliver_to(s, run, ev, err);
+}
+
+/* A store looks at the id first: an answer to a wait that never was is refused as such, unless that id was delivered before. */
+bool delivered_before(session *s, const char *run)
+{
+    pawl_store *store = session_store(s);
+    pawl_delivery d = { .kind = PAWL_DELIVER_ANSWER, .id = s->c->delivery, .name = "none", .value = { "null", 4 } };
+
+    return s->c->delivery != NULL && store->verbs->deliver(store, run, &d, &(pawl_err){ PAWL_OK, "" }) == PAWL_CONFLICT;
 }
 
 typedef struct mailbox_look { uint64_t no; bool open; } mailbox_look;

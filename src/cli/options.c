@@ -44,8 +44,10 @@ static char *text_of(const char *fmt, va_list args)
 }
 
 /* Kept for a client that reads frames and not stderr. */
-static void keep_said(const cli_call *c, const char *text)
+static void keep_said(const cli_call *c, pawl_code code, const char *text)
 {
+    if (c->why != NULL)
+        *c->why = code;
     if (text != NULL)
         snprintf(c->said, CLI_SAID_BYTES, "%s", text);
 }
@@ -59,7 +61,7 @@ int cli_usage(const cli_call *c, const char *fmt, ...)
     va_start(args, fmt);
     text = text_of(fmt, args);
     va_end(args);
-    keep_said(c, text);
+    keep_said(c, PAWL_INVALID, text);
     buf_init(&usage, NULL);
     buf_word(&usage, "; usage: ");
     help_usage(c->verb, &usage);
@@ -91,7 +93,7 @@ void cli_note(const cli_call *c, const char *fmt, ...)
 
 int cli_fail(const cli_call *c, pawl_code rc, const pawl_err *err)
 {
-    keep_said(c, err->text[0] != '\0' ? err->text : pawl_code_name(rc));
+    keep_said(c, rc, err->text[0] != '\0' ? err->text : pawl_code_name(rc));
     say_line(cli_err(c), "pawl", NULL, err->text[0] != '\0' ? err->text : pawl_code_name(rc), "");
     return cli_exit_of_error(rc);
 }
@@ -430,16 +432,17 @@ static int call(const cli_program *p, const cli_verb *v, int n, char **words, bo
     return perform(&c, n, words);
 }
 
-int cli_captured(const cli_program *program, const struct asker *who, int argc, char **argv, FILE *out, char said[CLI_SAID_BYTES])
+int cli_captured(const cli_program *program, cli_served *call, int argc, char **argv)
 {
     FILE *none = fopen("/dev/null", "w");
-    cli_call c = { .program = program, .verb = argc > 0 ? cli_verb_named(program, argv[0]) : NULL, .said = said, .out = out, .err = none,
-                   .served = true, .who = who };
+    cli_call c = { .program = program, .verb = argc > 0 ? cli_verb_named(program, argv[0]) : NULL, .said = call->said, .why = &call->why, .out = call->out,
+                   .err = none, .served = true, .who = call->who, .delivery = call->delivery };
     int code = EXIT_FAILED;
 
-    said[0] = '\0';
+    call->said[0] = '\0';
+    call->why = PAWL_OK;
     if (none == NULL || c.verb == NULL)
-        snprintf(said, CLI_SAID_BYTES, none == NULL ? "/dev/null cannot be opened" : "no such verb");
+        snprintf(call->said, CLI_SAID_BYTES, none == NULL ? "/dev/null cannot be opened" : "no such verb");
     else
         code = perform(&c, argc - 1, argv + 1);
     if (none != NULL)

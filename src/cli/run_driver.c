@@ -135,7 +135,7 @@ static answered answer_flag(session *s, const pawl_wait *w, pawl_code *rc, pawl_
 
     if (w->kind != PAWL_WAIT_APPROVAL || w->approvers != NULL || (!yes && !no) || (no && denied_before(s, w)))
         return LEFT;
-    snprintf(by, sizeof by, "%s, by %s", caller_name(), yes ? "--yes" : "--no");
+    snprintf(by, sizeof by, "%s, by %s", cli_by(s->c), yes ? "--yes" : "--no");
     *rc = give(s, w, yes ? "true" : "false", by, err);
     return ANSWERED;
 }
@@ -168,7 +168,7 @@ static answered answer_here(session *s, const char *run, const pawl_wait *w, paw
     switch (doubt_is(w) ? doubt_ask(s, run, w, &json) : view_ask(s->c, w, no.size > 1 ? no.data : NULL, &json)) {
     case ASKED_ANSWER:
         buf_char(&json, '\0');
-        *rc = give(s, w, json.data, caller_name(), err);
+        *rc = give(s, w, json.data, cli_by(s->c), err);
         how = ANSWERED;
         break;
     case ASKED_LATER:
@@ -583,6 +583,15 @@ int event_allowed(session *s, pawl_event_kind kind)
     return may_tell(s, &(pawl_event){ .kind = kind });
 }
 
+int left_said(session *s, const char *run)
+{
+    arena *mem = &s->c->mem;
+
+    if (s->c->json)
+        cli_json(s->c, value_pack(mem, NULL, "{s:v,s:s,s:b}", "owner", value_null(mem), "run", run, "taken", 0));
+    return EXIT_DONE;
+}
+
 static int leave(session *s, const pawl_event *ev)
 {
     pawl_err err = {0};
@@ -590,17 +599,22 @@ static int leave(session *s, const pawl_event *ev)
     pawl_code rc;
 
     asks_run_of(is_childs(s, ev) ? ev->id : s->run, run);
-    if ((rc = session_deliver_to(s, run, ev, &err)) != PAWL_OK)
+    if ((rc = session_deliver_once(s, run, ev, &err)) != PAWL_OK)
         return cli_fail(s->c, rc, &err);
     cli_note(s->c, "%s: stored, and not driven; go on: pawl resume %s", run, s->run);
-    return EXIT_DONE;
+    return left_said(s, run);
 }
 
 int event_send(session *s, const pawl_event *ev)
 {
     pawl_event copy = *ev;
-    int code = may_tell(s, ev);
+    char run[RUN_ID_BYTES];
+    int code;
 
+    asks_run_of(is_childs(s, ev) ? ev->id : s->run, run);
+    if (delivered_before(s, run))    /* what it led to may forbid it now */
+        return leave(s, ev);
+    code = may_tell(s, ev);
     if (code != EXIT_DONE)
         return code;
     if (cli_given(s->c, "no-run") != NULL)

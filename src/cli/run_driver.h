@@ -19,6 +19,10 @@ pawl_code drive_event(session *s, void *ctx, pawl_err *err);
 int event_send(session *s, const pawl_event *ev);
 pawl_code session_deliver(session *s, const pawl_event *ev, pawl_err *err);    /* stores a delivery for the process that drives the run; durable */
 pawl_code session_deliver_to(session *s, const char *run, const pawl_event *ev, pawl_err *err);   /* the same for another run: a child */
+/* The same under the id that the call has, if it has one (cli_call): the same event again changes nothing, another one is PAWL_CONFLICT. */
+pawl_code session_deliver_once(session *s, const char *run, const pawl_event *ev, pawl_err *err);
+bool delivered_before(session *s, const char *run);          /* something was delivered to `run` under that id, and perhaps taken since */
+int left_said(session *s, const char *run);             /* EXIT_DONE; as JSON if it is wanted: something is stored for `run`, and not driven */
 /* Whether the delivery `no` of `run` is in its mailbox. False: a process has taken it, and stored what it led to in the same transaction. */
 bool delivery_is_open(session *s, const char *run, uint64_t no);
 /* If `rc` is a conflict, replaces the error by one that names the author of the first answer. */
@@ -37,6 +41,7 @@ int budget_bounds(cli_call *c, const char *option, const pawl_value **caps);
 int mode_deliver(session *s, pawl_state *st, bool drives);
 int mode_with_reopen(session *s, const pawl_value **set);   /* for a run that has ended, which takes them only when it is reopened: adds them to `set` */
 pawl_code mode_deliver_quietly(session *s, pawl_state *st, bool drives, pawl_err *err);   /* as mode_deliver, but prints nothing; --mode was checked */
+bool mode_within(cli_call *c, pawl_mode mode, int *code);        /* false: whoever asks the server may not give it, which was said */
 bool mode_given(cli_call *c, int *code);        /* whether --mode has a valid value, or none; else the usage error was printed */
 /* fork.c: a new run from the entry `seq` (0: the newest) of s->run, with `set` (an object) and the current settings; `id`: its id, NULL: a new one. */
 pawl_code fork_make(session *s, uint64_t seq, const pawl_value *set, const char *id, char fork[RUN_ID_BYTES], pawl_err *err);

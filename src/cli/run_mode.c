@@ -2,7 +2,19 @@
  *
  * Called by the verbs that go on with a run, on the main thread, while the engine here drives nothing. What is due is decided by app/go_on.c. */
 #include "cli/run_driver.h"
+#include "app/tokens.h"
 #include "app/ways.h"
+
+bool mode_within(cli_call *c, pawl_mode mode, int *code)
+{
+    pawl_err err = {0};
+
+    if (c->who == NULL || mode <= c->who->most)
+        return true;
+    fail(&err, PAWL_DENIED, "%s is above the mode of this token, which is %s", pawl_mode_name(mode), pawl_mode_name(c->who->most));
+    *code = cli_fail(c, PAWL_DENIED, &err);
+    return false;
+}
 
 bool mode_given(cli_call *c, int *code)
 {
@@ -10,7 +22,7 @@ bool mode_given(cli_call *c, int *code)
 
     *code = word == NULL || pawl_mode_named(word) != PAWL_MODE_NONE
                 ? EXIT_DONE : cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", word);
-    return *code == EXIT_DONE;
+    return *code == EXIT_DONE && mode_within(c, pawl_mode_named(word), code);
 }
 
 static pawl_code due(session *s, pawl_state *st, bool drives, const pawl_value **update, pawl_err *err)
@@ -20,7 +32,7 @@ static pawl_code due(session *s, pawl_state *st, bool drives, const pawl_value *
 
 pawl_code mode_deliver_quietly(session *s, pawl_state *st, bool drives, pawl_err *err)
 {
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = caller_name() };
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = cli_by(s->c) };
     const pawl_value *update;
     pawl_code rc = due(s, st, drives, &update, err);
     buf b;

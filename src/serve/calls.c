@@ -2,6 +2,7 @@
  *
  * `lock` covers the queue and `stop`; the loop thread adds a call and ends its request, the thread performs it in between. A verb opens the store anew,
  * so it sees what is stored now, and a fault of it touches no other request. */
+#include "json/json.h"
 #include "serve/serve_inner.h"
 
 #include <pthread.h>
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { WORDS_MAX = 64, WAITING_MAX = 1000 };
+enum { WORDS_MAX = 256, WAITING_MAX = 1000, DELIVERY_BYTES = 48 };
 
 typedef struct verb_call {
     struct verb_call *next;     /* in the queue */
@@ -18,15 +19,14 @@ typedef struct verb_call {
     serve_calls *of;
     http_req *r;
     admitted by;
-    const char *type;
-    unsigned fine;
+    call_order how;
     int code;
     char *words[WORDS_MAX];
-    size_t n;
     buf text;                   /* the words */
     buf out;
     atomic_bool gone;           /* its client */
-    char said[SERVE_SAID_BYTES];
+    char delivery[DELIVERY_BYTES];      /* "": none */
+    serve_verb verb;
 } verb_call;
 
 struct serve_calls {
@@ -54,7 +54,37 @@ static void call_free(verb_call *k)
     free(k);
 }
 
-/* What an exit code means for a request; the reason is what the verb said. */
+/* A new run is named by the verb: {"run":ID}. */
+static void reply_created(http_req *r, const buf *out)
+{
+    char where[192] = "/v1/runs/";
+    const pawl_value *v;
+    const char *run;
+    arena mem;
+
+    arena_init(&mem, NULL, 1024);
+    v = value_parse(&mem, out->data, out->size, "a reply", NULL);
+    run = pawl_value_string(pawl_value_get(v, "run"));
+    snprintf(where + strlen(where), sizeof where - strlen(where), "%.150s", run != NULL ? run : "");
+    http_reply(r, 201, (http_field[]){ { "Content-Type", "application/json" }, { "Cache-Control", "no-store" }, { "Location", where } }, 3, out->data,
+               out->size);
+    arena_free(&mem);
+}
+
+static void reply_well(verb_call *k)
+{
+    if (k->how.status == 200)
+        text_reply(k->r, k->how.type, &k->out);
+    else if (k->out.failed)
+        problem(k->r, 503, "nomem", "it is done, but there is no memory for this reply");
+    else if (k->how.status == 201)
+        reply_created(k->r, &k->out);
+    else
+        http_reply(k->r, k->how.status, (http_field[]){ { "Cache-Control", "no-store" }, { "Content-Type", k->how.type } }, k->how.status == 204 ? 1 : 2,
+                   k->out.data, k->out.size);
+}
+
+/* What an exit code means for a request that gave no error code; the reason is what the verb said. */
 static void call_reply(verb_call *k)
 {
     static const struct {
@@ -62,12 +92,15 @@ static void call_reply(verb_call *k)
         const char *code;
     } rows[] = { { 500, "io" }, { 500, "effect" }, { 400, "invalid" }, { 409, "conflict" }, { 409, "canceled" }, { 503, "io" }, { 409, "held" } };
     const size_t row = k->code >= 0 && (size_t)k->code < sizeof rows / sizeof rows[0] ? (size_t)k->code : 0;
+    const serve_verb *v = &k->verb;
 
     /* 1 is "they differ" of one verb, and a failure of every: that has said why. */
-    if (k->code >= 0 && k->code < 32 && (k->fine >> k->code & 1) != 0 && (k->code == 0 || (k->said[0] == '\0' && k->out.size > 0)))
-        text_reply(k->r, k->type, &k->out);
+    if (k->code >= 0 && k->code < 32 && (k->how.fine >> k->code & 1) != 0 && (k->code == 0 || (v->said[0] == '\0' && k->out.size > 0)))
+        reply_well(k);
+    else if (v->why < PAWL_OK)
+        problem(k->r, problem_status(v->why), pawl_code_name(v->why), v->said);
     else
-        problem(k->r, rows[row].status, rows[row].code, k->said[0] != '\0' ? k->said : "the verb failed, and did not say why");
+        problem(k->r, rows[row].status, rows[row].code, v->said[0] != '\0' ? v->said : "the verb failed, and did not say why");
 }
 
 static void call_gone(http_req *r, void *data)
@@ -103,9 +136,9 @@ static void *perform(void *ctx)
         if (k == NULL)
             return NULL;
         if (atomic_load(&k->gone))
-            snprintf(k->said, sizeof k->said, "the client is gone");
+            snprintf(k->verb.said, sizeof k->verb.said, "the client is gone");
         else
-            k->code = config->verb(config->ctx, k->by.who, (int)k->n, k->words, &k->out, k->said);
+            k->code = config->verb(config->ctx, &k->verb);
         while (!http_post(c->s->http, call_done, k))
             nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);         /* no memory now */
     }
@@ -151,7 +184,23 @@ void calls_free(serve_calls *c)
     free(c);
 }
 
-void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *const *words, size_t n, const char *type, unsigned fine)
+/* The same key of the same caller gives the same id, in every server of the store and after a crash. */
+static void delivery_of(const asker *who, const char *key, char out[DELIVERY_BYTES])
+{
+    char hex[HASH_HEX + 1];
+    buf b;
+    hash h;
+
+    buf_init(&b, NULL);
+    buf_put(&b, who->by, strlen(who->by) + 1);
+    buf_text(&b, key);
+    hash_of(b.failed ? key : b.data, b.failed ? strlen(key) : b.size, &h);
+    hash_hex(&h, hex);
+    snprintf(out, DELIVERY_BYTES, "http-%.40s", hex);
+    buf_free(&b);
+}
+
+void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *const *words, size_t n, const call_order *how)
 {
     verb_call *k = c->n < WAITING_MAX && n <= WORDS_MAX ? calloc(1, sizeof *k) : NULL;
     size_t at = 0;
@@ -164,10 +213,13 @@ void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *cons
     k->r = r;
     k->by = *by;
     tokens_keep(by->of);
-    k->type = type;
-    k->fine = fine;
+    k->how = *how;
     k->code = 1;
-    k->n = n;
+    k->verb = (serve_verb){ .who = by->who, .n = (int)n, .words = k->words, .out = &k->out };
+    if (how->key != NULL) {
+        delivery_of(by->who, how->key, k->delivery);
+        k->verb.delivery = k->delivery;
+    }
     buf_init(&k->text, NULL);
     buf_init(&k->out, NULL);
     for (size_t i = 0; i < n; i++)

@@ -165,3 +165,17 @@ bool guard_admits(server *s, http_req *r, admitted *out)
     problem(r, 401, "denied", "the request needs Authorization: Bearer TOKEN; the token is where the server was told, or where it says when it starts");
     return false;
 }
+
+bool run_is_seen(server *s, http_req *r, const asker *who, const char *run)
+{
+    pawl_err err = { 0 };
+    bool sees;
+
+    if (asker_sees(who, s->store, run, &sees, &err) != PAWL_OK)
+        problem_of(r, &err);
+    else if (!sees)
+        problem(r, 404, "gone", "no such run");
+    else
+        return true;
+    return false;
+}

@@ -2,11 +2,11 @@
 #include "json/json.h"
 #include "serve/serve_inner.h"
 
-void problem(http_req *r, unsigned status, const char *code, const char *detail)
+void problem_with(http_req *r, unsigned status, const char *code, const char *detail, const http_field *more)
 {
     const http_field fields[] = { { "Content-Type", "application/problem+json" }, { "Cache-Control", "no-store" },
-        { "WWW-Authenticate", status == 401 ? "Bearer realm=\"pawl\"" : NULL }, { "Allow", status == 405 ? "GET, HEAD" : NULL },
-        { "Retry-After", status == 429 ? "1" : NULL } };
+        { "WWW-Authenticate", status == 401 ? "Bearer realm=\"pawl\"" : NULL }, { "Retry-After", status == 429 ? "1" : NULL },
+        more != NULL ? *more : (http_field){ "X", NULL } };
     buf b;
 
     if (!utf8_valid(detail, strlen(detail)))    /* a long text is cut by bytes */
@@ -19,7 +19,9 @@ void problem(http_req *r, unsigned status, const char *code, const char *detail)
     buf_free(&b);
 }
 
-static unsigned status_of(pawl_code code)
+void problem(http_req *r, unsigned status, const char *code, const char *detail) { problem_with(r, status, code, detail, NULL); }
+
+unsigned problem_status(pawl_code code)
 {
     switch (code) {
     case PAWL_INVALID: return 400;
@@ -37,7 +39,7 @@ static unsigned status_of(pawl_code code)
 
 void problem_of(http_req *r, const pawl_err *err)
 {
-    problem(r, status_of(err->code), pawl_code_name(err->code), err->text[0] != '\0' ? err->text : pawl_code_name(err->code));
+    problem(r, problem_status(err->code), pawl_code_name(err->code), err->text[0] != '\0' ? err->text : pawl_code_name(err->code));
 }
 
 void text_reply(http_req *r, const char *type, buf *body)

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum { SYSTEMD_FIRST_FD = 3, DRAIN_MS = 10000 };
-/* No route reads a body. FILES_APART: descriptors for all that is no connection. */
-enum { BODY_MOST = 1024, CONNECTIONS_MOST = 10000, CONNECTIONS_LEAST = 16, FILES_APART = 64 };
+/* FILES_APART: descriptors for all that is no connection. */
+enum { BODY_MOST = 256 << 10, CONNECTIONS_MOST = 10000, CONNECTIONS_LEAST = 16, FILES_APART = 64 };
 
 static void note(const server *s, const char *fmt, ...) PAWL_PRINTF(2, 3);
 static void note(const server *s, const char *fmt, ...)

@@ -11,10 +11,19 @@
 
 enum { SERVE_SAID_BYTES = 1024 };
 
+typedef struct serve_verb {
+    const asker *who;           /* for whom */
+    const char *delivery;       /* the id under which it delivers, so that the same request again changes nothing; NULL: a new one */
+    int n;
+    char **words;               /* "ls", "--json", ... */
+    buf *out;                   /* what it prints */
+    char said[SERVE_SAID_BYTES];        /* its last error; "": none */
+    pawl_code why;              /* of that error; PAWL_OK: not known */
+} serve_verb;
+
 typedef struct serve_config {
-    /* Performs a verb with these words ("ls", "--json", ...) for `who`; on a thread of the server, one at a time. What it prints goes to `out`, its last
-     * error to `said`. Returns the exit code of the program. */
-    int (*verb)(void *ctx, const asker *who, int n, char **words, buf *out, char said[SERVE_SAID_BYTES]);
+    /* Performs a verb; on a thread of the server, one at a time. Returns the exit code of the program. */
+    int (*verb)(void *ctx, serve_verb *call);
     pawl_store *(*store)(void *ctx, pawl_err *err);     /* opens a handle of the store, which the server frees */
     void (*note)(void *ctx, const char *text);          /* one line for the person who started the server */
     void *ctx;

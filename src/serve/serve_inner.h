@@ -26,7 +26,9 @@ typedef struct server {
 
 /* `code` is a name of docs/ERRORS.md; `detail` is one line. Ends the request. */
 void problem(http_req *r, unsigned status, const char *code, const char *detail);
+void problem_with(http_req *r, unsigned status, const char *code, const char *detail, const http_field *more);         /* with one header more */
 void problem_of(http_req *r, const pawl_err *err);     /* by its code */
+unsigned problem_status(pawl_code code);
 void text_reply(http_req *r, const char *type, buf *body);      /* 200, or 304 by If-None-Match; frees `body` */
 
 /* ---- guard.c: who may ask ---------------------------------------------------------------------------------------------- */
@@ -61,12 +63,78 @@ const char *params_get(const params *p, const char *name);     /* NULL: not give
 /* A segment of a path, decoded; NULL: malformed, or with a NUL or a slash in it. */
 const char *segment_decode(arena *mem, const char *text, size_t size);
 
+/* ---- body.c: the body of a request, as words of a verb ------------------------------------------------------------------ */
+
+enum member_kind {
+    MEMBER_TEXT,                /* a text: --NAME=TEXT */
+    MEMBER_JSON,                /* anything: --NAME=JSON */
+    MEMBER_FLAG,                /* true: --NAME */
+    MEMBER_COUNT,               /* a whole number: --NAME=N */
+    MEMBER_EACH,                /* an object: --NAME=KEY=JSON for each of its members; texts and numbers stand as they are with MEMBER_BOUNDS */
+    MEMBER_BOUNDS,
+    MEMBER_LIST,                /* an array of texts: --NAME=TEXT for each */
+    MEMBER_ARG,                 /* an argument: a text as it is, anything else as JSON */
+    MEMBER_ARG_JSON             /* an argument: JSON */
+};
+typedef struct parameter {
+    const char *name;           /* NULL: the end */
+    uint8_t kind;
+    bool needed;
+    uint8_t scope;              /* that it needs besides its route's; 0: none */
+    const char *what;           /* one line */
+} parameter;
+enum { BODY_WORDS_MAX = 200 };
+typedef struct body_words {
+    const char *options[BODY_WORDS_MAX], *args[4];
+    size_t noptions, nargs;
+} body_words;
+/* PAWL_INVALID: not JSON, not an object, a member that is unknown, missing or of another type. PAWL_DENIED: the scopes lack one's. */
+pawl_code body_read(arena *mem, pawl_bytes body, const parameter *members, const asker *who, body_words *out, pawl_err *err);
+
+/* How a verb's call is answered. */
+typedef struct call_order {
+    const char *type;
+    unsigned fine;              /* the exit codes that are no error, as bits */
+    unsigned status;            /* of success; 200 has an entity tag, 201 a Location, 204 no body */
+    const char *key;            /* the Idempotency-Key, with what it belongs to; NULL: none */
+} call_order;
+
+/* ---- table.c: the routes ---------------------------------------------------------------------------------------------------- */
+
+enum { SCOPE_NAMED = 16, SCOPE_OPEN = 32 };     /* besides those of app/tokens.h: whoever is let in; everybody, without a token */
+
+typedef struct route {
+    const char *method;         /* "GET", which is HEAD, too; "POST", "DELETE" */
+    const char *path;           /* {run} is the id of a run */
+    const char *what;           /* one line, for docs and `/` */
+    uint8_t scope;              /* a bit of app/tokens.h, or one of those above; 0: nobody */
+    bool keyed;                 /* takes an Idempotency-Key */
+    const char *verb;           /* NULL: `serve` */
+    const char *const *given;   /* its options that are always given; NULL-terminated */
+    const parameter *params;       /* of the query: texts and flags */
+    const parameter *members;      /* of the body; NULL: there is none */
+    call_order how;             /* its reply */
+    void (*serve)(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+} route;
+extern const route route_table[];       /* ends with a method of NULL */
+const char *scope_said(const route *row);       /* "read"; "any", "none" */
+
+void serve_index(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+
+/* ---- plain.c: routes that are no verb ------------------------------------------------------------------------------------------ */
+
+void serve_health(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+void serve_ready(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+void serve_items(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+void serve_run_events(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+void serve_many_events(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+
 /* ---- calls.c ------------------------------------------------------------------------------------------------------------------ */
 
 serve_calls *calls_new(server *s, pawl_err *err);
 void calls_free(serve_calls *c);        /* after the loop has ended */
-/* Performs `words` (copied) and replies with what is printed, as `type`. `fine`: the exit codes that are no error, as bits. */
-void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *const *words, size_t n, const char *type, unsigned fine);
+/* Performs `words` (copied) and replies with what is printed, as `type`. */
+void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *const *words, size_t n, const call_order *how);
 
 /* ---- events.c --------------------------------------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,9 @@
 /* ask.c - a client of HTTP for tests: one request of HTTP/1.0, whose reply is not in chunks.
  *
- *     ask [-H 'Name: value']... [-X METHOD] [-n BYTES] [-r FILE] WHERE TARGET
+ *     ask [-H 'Name: value']... [-X METHOD] [-d JSON] [-n BYTES] [-r FILE] WHERE TARGET
  *
  * WHERE is a port of 127.0.0.1 or unix:PATH. The body goes to stdout as it comes, the status to the file `status`, the head to the file `head`.
+ * -d: the body, with POST unless -X says otherwise, and a Content-Type of JSON unless -H gives one.
  * -n: ends after so many bytes of the body. -r: reads nothing before FILE exists. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -54,17 +55,19 @@ static int head_of(int fd, char *room, size_t size, size_t *n, size_t *at)
 
 int main(int argc, char **argv)
 {
-    static char request[8192], room[65536], headers[4096];
-    const char *method = "GET", *ready = NULL;
+    static char request[1 << 21], room[65536], headers[4096];
+    const char *method = NULL, *ready = NULL, *body = NULL;
     long limit = -1;
     size_t n, at;
     int opt;
 
-    while ((opt = getopt(argc, argv, "H:X:n:r:")) != -1) {
+    while ((opt = getopt(argc, argv, "H:X:d:n:r:")) != -1) {
         if (opt == 'H')
             snprintf(headers + strlen(headers), sizeof headers - strlen(headers), "%s\r\n", optarg);
         else if (opt == 'X')
             method = optarg;
+        else if (opt == 'd')
+            body = optarg;
         else if (opt == 'n')
             limit = strtol(optarg, NULL, 10);
         else
@@ -74,8 +77,11 @@ int main(int argc, char **argv)
 
     if (fd < 0)
         return 1;
-    snprintf(request, sizeof request, "%s %s HTTP/1.0\r\n%s%s\r\n", method, argv[optind + 1],
-             strstr(headers, "Host:") == NULL ? "Host: localhost\r\n" : "", headers);
+    if (body != NULL)
+        snprintf(headers + strlen(headers), sizeof headers - strlen(headers), "%sContent-Length: %zu\r\n",
+                 strstr(headers, "Content-Type:") == NULL ? "Content-Type: application/json\r\n" : "", strlen(body));
+    snprintf(request, sizeof request, "%s %s HTTP/1.0\r\n%s%s\r\n%s", method != NULL ? method : body != NULL ? "POST" : "GET", argv[optind + 1],
+             strstr(headers, "Host:") == NULL ? "Host: localhost\r\n" : "", headers, body != NULL ? body : "");
     if (write(fd, request, strlen(request)) < 0)
         return 1;
     while (ready != NULL && access(ready, F_OK) != 0)

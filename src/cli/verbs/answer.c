@@ -4,6 +4,7 @@
 #include "cli/run_driver.h"
 #include "app/settings.h"
 #include "app/signers.h"
+#include "app/tokens.h"
 #include "cli/verbs.h"
 #include "cli/ui/view.h"
 #include "history/index_check.h"
@@ -23,19 +24,19 @@ typedef struct always {
 /* Adds the rules to the run (and to the child that asks) or to the project's settings, and prints them first. */
 static pawl_code always_give(session *s, const char *run, const always *a, pawl_err *err)
 {
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = caller_name() };
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = cli_by(s->c) };
     const pawl_value *list = value_pack(&s->mem, NULL, "[]");
     char until[32], from[160];
     pawl_code rc = PAWL_OK;
     buf b;
 
     cli_time(until, a->until_ms);
-    snprintf(from, sizeof from, "an approval by %s", caller_name());
+    snprintf(from, sizeof from, "an approval by %s", cli_by(s->c));
     for (size_t i = 0; i < a->n && rc == PAWL_OK; i++) {
         cli_note(s->c, "from now on, %s, until %s: allow %s", a->project ? "in this project" : "in this run", until, a->rules[i]);
         list = value_push(&s->mem, list, value_pack(&s->mem, NULL, "{s:s,s:s,s:i}", "from", from, "rule", a->rules[i], "until", a->until_ms));
         if (a->project)
-            rc = settings_allow(&s->mem, settings_project(&s->mem, s->folder), a->rules[i], a->until_ms, caller_name(), err);
+            rc = settings_allow(&s->mem, settings_project(&s->mem, s->folder), a->rules[i], a->until_ms, cli_by(s->c), err);
     }
     if (rc != PAWL_OK)
         return rc;
@@ -206,10 +207,44 @@ static bool update_given(session *s, const ask *of, buf *update, int *code)
     return true;
 }
 
+/* Signed with a key of the person, or elsewhere (--signed). For a server the person's keys are never used: it is not the person who asks. */
+static pawl_code value_sign(session *s, const ask *of, bool yes, pawl_event *ev, pawl_err *err)
+{
+    const char *given = cli_given(s->c, "signed");
+    const pawl_value *v = given != NULL ? value_parse(&s->mem, given, strlen(given), "--signed", err) : NULL;
+    bool says = false;
+
+    if (given == NULL && of->w.approvers != NULL && s->c->served)
+        return fail(err, PAWL_DENIED, "%s: this gate takes signed answers alone: send one as `signed`, made by `pawl approve --sign`", of->run);
+    if (given == NULL)
+        return signers_sign(&s->mem, &of->w, ev->value, ev->update, ev->note, cli_given(s->c, "key"), &ev->value, err);
+    if (v == NULL)
+        return err->code;
+    if (of->w.approvers == NULL)
+        return fail(err, PAWL_INVALID, "%s: its gate names no approvers, and takes no signature", of->run);
+    says = pawl_value_bool(pawl_value_find(v, "/answer/approve"));
+    if (pawl_value_find(v, "/answer/approve") == NULL || says != yes)
+        return fail(err, PAWL_INVALID, "%s: what is signed is not %s", of->run, yes ? "an approval" : "a denial");
+    ev->value = given;
+    return PAWL_OK;
+}
+
+/* --sign: the signed answer goes to stdout, and nowhere else. */
+static int signed_out(session *s, const ask *of, const pawl_event *ev)
+{
+    pawl_err err = {0};
+
+    if (of->w.approvers == NULL) {
+        fail(&err, PAWL_INVALID, "%s: its gate names no approvers, and takes no signature", of->run);
+        return cli_fail(s->c, PAWL_INVALID, &err);
+    }
+    return cli_json(s->c, value_parse(&s->c->mem, ev->value, strlen(ev->value), "a signed answer", NULL)) ? EXIT_DONE : EXIT_FAILED;
+}
+
 static int answer_found(session *s, const ask *of, const char *text, const char *value)
 {
     cli_call *c = s->c;
-    pawl_event ev = { .kind = PAWL_EV_ANSWER, .id = of->w.id, .by = caller_name(), .note = cli_given(c, "reason"), .value = value };
+    pawl_event ev = { .kind = PAWL_EV_ANSWER, .id = of->w.id, .by = cli_by(s->c), .note = cli_given(c, "reason"), .value = value };
     const bool yes = value != NULL && strcmp(value, "true") == 0, told = value != NULL && !yes && ev.note != NULL && is_agents(s, of);
     const bool edits = (yes && cli_given(c, "input") != NULL) || told;
     pawl_err err = {0};
@@ -233,14 +268,64 @@ static int answer_found(session *s, const ask *of, const char *text, const char 
         buf_char(&json, '\0');
         if (value == NULL || edits)
             ev.value = json.data;
-        if (signers_sign(&s->mem, &of->w, ev.value, ev.update, ev.note, cli_given(c, "key"), &ev.value, &err) != PAWL_OK)
+        if (value_sign(s, of, yes, &ev, &err) != PAWL_OK)
             code = cli_fail(c, err.code, &err);
+        else if (cli_given(c, "sign") != NULL)
+            code = signed_out(s, of, &ev);
         else if (!yes || (code = always_wanted(s, of)) == EXIT_DONE)
             code = yes && cli_given(c, "always") != NULL && is_agents(s, of) ? let_in(s) : answer_give(s, of, &ev);
     }
     buf_free(&json);
     buf_free(&update);
     return code;
+}
+
+/* The wait `id` as it was asked: in the state before its answer was taken, or in the newest one. The texts of *out are those of *st. */
+static pawl_code asked_before(session *s, const char *run, const char *id, pawl_state **st, ask *out, pawl_err *err)
+{
+    const pawl_stream_options from = { .kinds = PAWL_STREAM_TASKS };
+    pawl_stream *r = pawl_stream_open(NULL, session_store(s), run, &from, NULL);
+    pawl_stream_event ev;
+    uint64_t seq = 0;
+    pawl_code rc;
+
+    while (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK)
+        if (strcmp(ev.name, "answer") == 0 && ev.id != NULL && strcmp(ev.id, id) == 0)
+            seq = ev.seq;
+    pawl_stream_close(r);
+    rc = pawl_history_state(session_store(s), run, seq > 1 ? seq - 1 : 0, st, err);
+    *out = (ask){ .run = run };
+    for (size_t i = 0; rc == PAWL_OK && i < pawl_state_waits(*st); i++)
+        if (pawl_state_wait(*st, i, pawl_engine_step(s->engine), &out->w, NULL) == PAWL_OK && strcmp(out->w.id, id) == 0)
+            return PAWL_OK;
+    return rc != PAWL_OK ? rc : fail(err, PAWL_CONFLICT, "%s: this answer was stored before, and its question is in a part that was pruned", run);
+}
+
+/* The answer was delivered before under the id of this call: what it was is made again, and the store compares both (E16). */
+static int answer_again(session *s, const char *run, const char *id, const char *text, const char *value)
+{
+    pawl_state *st = NULL;
+    pawl_err err = {0};
+    ask of;
+    const pawl_code rc = asked_before(s, run, id, &st, &of, &err);
+    const int code = rc == PAWL_OK ? answer_found(s, &of, text, value) : cli_fail(s->c, rc, &err);
+
+    pawl_state_free(st);
+    return code;
+}
+
+/* The run of the wait `id`, into `run`, if it is seen and this answer was delivered to it; else `run` stays. */
+static bool told_here(session *s, const char *id, char run[RUN_ID_BYTES])
+{
+    char of[RUN_ID_BYTES];
+    pawl_err err = {0};
+    bool sees = false;
+
+    asks_run_of(id, of);
+    if (asker_sees(s->c->who, session_store(s), of, &sees, &err) != PAWL_OK || !sees || !delivered_before(s, of))
+        return false;
+    snprintf(run, RUN_ID_BYTES, "%s", of);
+    return true;
 }
 
 /* `value` NULL: `text` must be converted to what the wait expects. */
@@ -252,9 +337,13 @@ static int answer_wait(cli_call *c, const char *given, const char *which, const 
     int code;
     ask of;
 
+    if (c->delivery != NULL && (which == NULL || strchr(which, '~') == NULL))
+        return cli_usage(c, "an answer that may come again names its wait by the whole id, as `pawl inbox --json` has it");
     if ((s = session_of_top(c, given, run, &code)) == NULL)
         return code;
-    if (wait_find(s, run, which, &of, &err) != PAWL_OK ||
+    if (c->delivery != NULL && told_here(s, which, run))
+        code = answer_again(s, run, which, text, value);
+    else if (wait_find(s, run, which, &of, &err) != PAWL_OK ||
         wait_check(session_store(s), of.run, &(pawl_waiting){ .id = of.w.id, .spec = of.spec, .asked_ms = of.w.asked_ms }, &err) != PAWL_OK) {
         code = cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
     } else if (value != NULL && of.w.kind != kind && kind != 0) {
@@ -286,6 +375,10 @@ static int deny_run(cli_call *c)
 
 #define OPTION_KEY { "key", "NAME", "at a gate with `approvers`: sign with this key of yours (`pawl key`)" }
 
+#define OPTION_SIGN \
+    { "sign", NULL, "print the signed answer as JSON, for --signed or a server, and store nothing" }, \
+    { "signed", "JSON", "the signed answer of an approver, made by --sign, perhaps on another machine" }
+
 static const cli_option answer_options[] = {
     OPTION_KEY,
     { "reason", "TEXT", "a note that is stored with the answer in the journal" },
@@ -297,6 +390,7 @@ static const cli_option answer_options[] = {
 static const cli_option deny_options[] = {
     OPTION_KEY,
     { "reason", "TEXT", "a note that is stored with the answer in the journal" },
+    OPTION_SIGN,
     { "set", "CHANNEL=JSON...", "change the state with the answer; it is merged after every change before it" },
     OPTIONS_CONTINUE,
     { NULL, NULL, NULL },
@@ -309,6 +403,7 @@ static const cli_option approve_options[] = {
     { "input", "JSON", "approve with these arguments instead; the rules decide them, too" },
     { "reason", "TEXT", "a note that is stored with the answer in the journal" },
     { "set", "CHANNEL=JSON...", "change the state with the answer; it is merged after every change before it" },
+    OPTION_SIGN,
     OPTIONS_CONTINUE,
     { NULL, NULL, NULL },
 };

@@ -97,7 +97,7 @@ static int tell(session *s, const pawl_spent *p)
 /* As a delivery: the process that drives the run takes it first. */
 static int raise(session *s, const pawl_value *caps)
 {
-    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = caller_name() };
+    pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = cli_by(s->c) };
     pawl_err err = {0};
     pawl_code rc;
     buf b;

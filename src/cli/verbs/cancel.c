@@ -13,7 +13,7 @@ static bool canceled_already(session *s)
 
 static int cancel_run(cli_call *c)
 {
-    pawl_event ev = { .kind = PAWL_EV_CANCEL, .by = caller_name(), .note = cli_given(c, "reason") };
+    pawl_event ev = { .kind = PAWL_EV_CANCEL, .by = cli_by(c), .note = cli_given(c, "reason") };
     int code;
     session *s = session_of_run(c, c->args[0], &code);
 
@@ -21,7 +21,7 @@ static int cancel_run(cli_call *c)
         return code;
     if (canceled_already(s)) {
         cli_note(c, "%s is canceled already", s->run);
-        code = EXIT_DONE;
+        code = left_said(s, s->run);
     } else {
         code = event_send(s, &ev);
     }
@@ -48,7 +48,7 @@ const cli_verb verb_cancel = {
 /* Ends the current turn; the run continues to take input. */
 static int interrupt_run(cli_call *c)
 {
-    pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "interrupt", .by = caller_name(), .value = "null" };
+    pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "interrupt", .by = cli_by(c), .value = "null" };
     pawl_err err = {0};
     int code;
     session *s = session_of_run(c, c->args[0], &code);

@@ -54,7 +54,7 @@ static pawl_code settle(session *s, uint64_t seq, const pawl_value **set, pawl_e
 
 pawl_code fork_make(session *s, uint64_t seq, const pawl_value *set, const char *id, char fork[RUN_ID_BYTES], pawl_err *err)
 {
-    pawl_event change = { .kind = PAWL_EV_UPDATE, .by = caller_name() };
+    pawl_event change = { .kind = PAWL_EV_UPDATE, .by = cli_by(s->c) };
     pawl_code rc = PAWL_OK;
     buf text;
 
@@ -89,6 +89,8 @@ static int fork_from(session *s, uint64_t seq, const pawl_value *set)
         cli_note(s->c, "%s is a fork of %s at entry %llu; go on: pawl resume %s", fork, s->run, (unsigned long long)seq, fork);
     else
         cli_note(s->c, "%s is a fork of %s; go on: pawl resume %s", fork, s->run, fork);
+    if (s->c->json)
+        return cli_json(s->c, value_pack(&s->c->mem, NULL, "{s:s}", "run", fork)) ? EXIT_DONE : EXIT_FAILED;
     buf_init(&line, NULL);
     buf_fmt(&line, "%s\n", fork);
     cli_put(s->c, &line);
@@ -122,6 +124,7 @@ static const cli_option options[] = {
     { "set", "CHANNEL=JSON...", "change a channel of the new run" },
     { "mode", "plan|default|acceptEdits|bypassPermissions", "what nodes of the new run may do without approval" },
     { "id", "RUN", "the id of the new run" },
+    { "json", NULL, "{\"run\"}: the id, as JSON" },
     { NULL, NULL, NULL },
 };
 

@@ -56,8 +56,8 @@ static int nothing_failed(session *s, pawl_state *st)
 /* `set`: a change of the state, which is left first. */
 static int turn_retry(session *s, pawl_state *st, const pawl_value *set)
 {
-    const pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "retry_turn", .by = caller_name() };
-    pawl_event update = { .kind = PAWL_EV_UPDATE, .by = caller_name() };
+    const pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "retry_turn", .by = cli_by(s->c) };
+    pawl_event update = { .kind = PAWL_EV_UPDATE, .by = cli_by(s->c) };
     pawl_code rc = PAWL_OK;
     pawl_agent_view v;
     pawl_err err = {0};
@@ -92,7 +92,7 @@ static bool is_turn(session *s, const pawl_value *set, int *code)
 
 static int run_retry(session *s, const pawl_value *set)
 {
-    pawl_event ev = { .kind = PAWL_EV_REOPEN, .by = caller_name() };
+    pawl_event ev = { .kind = PAWL_EV_REOPEN, .by = cli_by(s->c) };
     pawl_err err = {0};
     int code;
     buf text;
@@ -124,7 +124,9 @@ static int retry_run(cli_call *c)
         set = value_with(&c->mem, set, "@budget", caps);
     if ((s = session_of_run(c, c->args[0], &code)) == NULL)
         return code;
-    if (set_fits(s, given, &code) && !is_turn(s, set, &code))
+    if (delivered_before(s, s->run))         /* it may have failed again since: that is not tried again */
+        code = left_said(s, s->run);
+    else if (set_fits(s, given, &code) && !is_turn(s, set, &code))
         code = run_retry(s, set);
     session_free(s);
     return code;

@@ -106,7 +106,7 @@ static int run_new(session *s, beginning *b)
         return cli_fail(s->c, err.code, &err);
     b->info.id = s->run;
     b->info.context = cli_given(s->c, "context");
-    b->info.created_by = caller_name();
+    b->info.created_by = cli_by(s->c);
     for (size_t i = 0; cli_given_at(s->c, "label", i) != NULL; i++) {
         if (labels == sizeof b->info.labels / sizeof *b->info.labels || *cli_given_at(s->c, "label", i) == '\0')
             return cli_usage(s->c, labels == sizeof b->info.labels / sizeof *b->info.labels ? "a run has 16 labels at most"

@@ -17,7 +17,7 @@ static const pawl_value *agent_text(cli_call *c, const char *text)
 static int send_run(cli_call *c)
 {
     const char *name = cli_given(c, "signal");
-    pawl_event ev = { .kind = name != NULL ? PAWL_EV_SIGNAL : PAWL_EV_INPUT, .name = name, .by = caller_name() };
+    pawl_event ev = { .kind = name != NULL ? PAWL_EV_SIGNAL : PAWL_EV_INPUT, .name = name, .by = cli_by(c) };
     const pawl_value *v;
     pawl_err err = {0};
     session *s;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TOKEN_BYTES = 32, TOKEN_LEAST = 16, TOKEN_MOST = 512, WORDS_MOST = 80 };
+enum { TOKEN_BYTES = 32, TOKEN_LEAST = 16, TOKEN_MOST = 512, WORDS_MOST = 260 };
 static const char default_listen[] = "127.0.0.1:7295";
 
 typedef struct served {
@@ -115,29 +115,32 @@ static pawl_code token_find(served *of, pawl_err *err)
 
 /* ---- what the server asks for ------------------------------------------------------------------------------------------- */
 
-static int perform(void *ctx, const asker *who, int n, char **words, buf *out, char said[SERVE_SAID_BYTES])
+static int perform(void *ctx, serve_verb *call)
 {
     const served *of = ctx;
     char *all[WORDS_MOST], *text = NULL, store[] = "--store";
     size_t size = 0;
-    FILE *f = n + 2 < WORDS_MOST ? open_memstream(&text, &size) : NULL;
+    FILE *f = call->n + 2 < WORDS_MOST ? open_memstream(&text, &size) : NULL;
     int code = EXIT_FAILED, k = 0;
 
     if (f == NULL) {
-        snprintf(said, SERVE_SAID_BYTES, "no memory for this request");
+        snprintf(call->said, sizeof call->said, "no memory for this request");
         return code;
     }
-    all[k++] = words[0];
+    cli_served asked = { .who = call->who, .delivery = call->delivery, .out = f, .said = call->said };
+
+    all[k++] = call->words[0];
     all[k++] = store;
     all[k++] = (char *)(uintptr_t)of->store_name;       /* options are not written to */
-    for (int i = 1; i < n; i++)
-        all[k++] = words[i];
-    code = cli_captured(of->c->program, who, k, all, f, said);
+    for (int i = 1; i < call->n; i++)
+        all[k++] = call->words[i];
+    code = cli_captured(of->c->program, &asked, k, all);
+    call->why = asked.why;
     if (fclose(f) != 0) {
-        snprintf(said, SERVE_SAID_BYTES, "no memory for this reply");
+        snprintf(call->said, sizeof call->said, "no memory for this reply");
         code = EXIT_FAILED;
     } else {
-        buf_put(out, text, size);
+        buf_put(call->out, text, size);
     }
     free(text);
     return code;
@@ -192,11 +195,12 @@ static const cli_option options[] = {
 
 const cli_verb verb_serve = {
     .name = "serve", .form = "", .what = "serve the runs of a store over HTTP", .options = options, .store = true, .acts = true, .run = serve_runs,
-    .about = "Reads only: the runs, their logs, items and open questions as JSON, and streams\n"
-             "of what happens in them, which resume. `pawl worker` drives the runs, and the\n"
-             "program answers; each sees at once what the other has stored. On Ctrl-C or\n"
-             "SIGTERM it answers what was asked, ends its streams and exits. docs/SERVING.md\n"
-             "has the routes.",
+    .about = "The runs, their logs, items and open questions as JSON, streams of what happens\n"
+             "in them, which resume, and what changes them: answers, approvals, input,\n"
+             "signals, cancel, retry, mode, fork. It drives no run; `pawl worker` does, and\n"
+             "each sees at once what the other has stored. `pawl token` makes tokens for\n"
+             "others. On Ctrl-C or SIGTERM it answers what was asked, ends its streams and\n"
+             "exits. docs/SERVING.md has the routes.",
     .example = "pawl serve\ncurl -H \"Authorization: Bearer $(cat ~/.local/state/pawl/serve.token)\" \\\n     http://127.0.0.1:7295/v1/runs\n"
                "pawl serve --listen unix:/run/user/1000/pawl.sock",
 };

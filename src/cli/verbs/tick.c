@@ -38,7 +38,7 @@ static bool event_of(cli_call *c, const pawl_value *v, pawl_event *ev, pawl_err 
                      : "--event: unknown member \"%s\"", key != NULL ? pawl_value_string(key) : "");
     }
     *ev = (pawl_event){ .id = pawl_value_string(pawl_value_get(v, "id")), .name = pawl_value_string(pawl_value_get(v, "name")),
-                        .by = caller_name(), .note = pawl_value_string(pawl_value_get(v, "note")),
+                        .by = cli_by(c), .note = pawl_value_string(pawl_value_get(v, "note")),
                         .value = json_of(&c->mem, pawl_value_get(v, "value")), .update = json_of(&c->mem, pawl_value_get(v, "update")),
                         .time_ms = pawl_value_int(pawl_value_get(v, "time_ms")) };
     for (int k = PAWL_EV_START; kind != NULL && k <= PAWL_EV_REOPEN; k++)
@@ -101,7 +101,7 @@ static pawl_code feed_on(session *s, const pawl_event *ev, pawl_err *err)
 /* A start event creates the run if it does not exist. */
 static pawl_code feed(session *s, const pawl_event *ev, pawl_err *err)
 {
-    beginning b = { .info = { .id = s->run, .created_by = caller_name() }, .mode = pawl_mode_named(cli_given(s->c, "mode")) };
+    beginning b = { .info = { .id = s->run, .created_by = cli_by(s->c) }, .mode = pawl_mode_named(cli_given(s->c, "mode")) };
     pawl_store *store = session_store(s);
     pawl_head head;
 

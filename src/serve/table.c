@@ -1,0 +1,189 @@
+/* table.c - the table of routes: what each is, needs and takes. Everything that is said of the routes (GET /, OpenAPI, docs) is made from it. Constant.
+ *
+ * A row that names a verb is that verb: parameters and members become its options, and no other option can be given. A write stores what it is told, and
+ * drives nothing (--no-run): whoever drives the run takes it from there. */
+#include "serve/serve_inner.h"
+
+#define JSON "application/json"
+
+/* ---- parameters of queries ----------------------------------------------------------------------------------------------- */
+
+static const parameter none[] = { { .name = NULL } };
+static const parameter ls_params[] = {
+    { "status", MEMBER_TEXT, .what = "only this status: submitted, working, input-required, completed, failed, canceled, rejected" },
+    { "machine", MEMBER_TEXT, .what = "only runs of this machine" },
+    { "context", MEMBER_TEXT, .what = "only runs of this context" },
+    { "label", MEMBER_TEXT, .what = "only runs that were begun with this label" },
+    { "node", MEMBER_TEXT, .what = "only runs in which this node asks or waits" },
+    { "text", MEMBER_TEXT, .what = "only runs with this text in their id, machine, context or open questions" },
+    { "since", MEMBER_TEXT, .what = "only runs that changed within this time: 90s, 10m, 2h, 7d" },
+    { "until", MEMBER_TEXT, .what = "only runs that did not change within this time" },
+    { "limit", MEMBER_TEXT, .what = "runs of a page; 50" },
+    { "before", MEMBER_TEXT, .what = "the page after the one that ended with this number" },
+    { "waiting", MEMBER_FLAG, .what = "only runs with an open question" },
+    { "parked", MEMBER_FLAG, .what = "only parked runs, with the reason" },
+    { .name = NULL }
+};
+static const parameter show_params[] = { { "at", MEMBER_TEXT, .what = "the state at this entry" }, { .name = NULL } };
+static const parameter inbox_params[] = {
+    { "limit", MEMBER_TEXT, .what = "maximum number of waits; 50" },
+    { "all", MEMBER_FLAG, .what = "also runs that only wait for their next input" },
+    { .name = NULL }
+};
+static const parameter log_params[] = { { "from", MEMBER_TEXT, .what = "the first entry" }, { .name = NULL } };
+static const parameter draw_params[] = {
+    { "format", MEMBER_TEXT, .what = "text, mermaid or dot" },     /* an svg would need a program, which takes its time */
+    { "table", MEMBER_TEXT, .what = "as of `pawl draw`" },
+    { .name = NULL }
+};
+static const parameter diff_params[] = { { "at-parting", MEMBER_FLAG, .what = "the states where the runs part, not their newest ones" }, { .name = NULL } };
+static const parameter items_params[] = {
+    { "from", MEMBER_TEXT, .what = "a cursor: changes after it" },
+    { "kinds", MEMBER_TEXT, .what = "only these kinds, separated by commas" },
+    { "limit", MEMBER_TEXT, .what = "changes of a page, 1 to 1000; 100" },
+    { .name = NULL }
+};
+static const parameter run_events_params[] = {
+    { "from", MEMBER_TEXT, .what = "a cursor: changes after it; the header Last-Event-ID is the same" },
+    { "kinds", MEMBER_TEXT, .what = "only these kinds, separated by commas" },
+    { "until", MEMBER_TEXT, .what = "`end`: the stream ends when its runs have" },
+    { .name = NULL }
+};
+static const parameter events_params[] = {
+    { "run", MEMBER_TEXT, .needed = true, .what = "a run to follow; may be given several times" },
+    { "from", MEMBER_TEXT, .what = "cursors: changes after them; the header Last-Event-ID is the same" },
+    { "kinds", MEMBER_TEXT, .what = "only these kinds, separated by commas" },
+    { "until", MEMBER_TEXT, .what = "`end`: the stream ends when its runs have" },
+    { .name = NULL }
+};
+static const parameter rm_params[] = { { "force", MEMBER_FLAG, .what = "also a run that is not over" }, { .name = NULL } };
+
+/* ---- members of bodies ----------------------------------------------------------------------------------------------------- */
+
+#define MEMBER_WAIT { "wait", MEMBER_ARG, .what = "the id of the wait, or the node that asks; needed if several are open; the id with an Idempotency-Key" }
+#define MEMBER_REASON { "reason", MEMBER_TEXT, .what = "a note that is stored with it in the journal" }
+#define MEMBER_CHANGES { "set", MEMBER_EACH, .what = "channels of the state to change with it" }
+#define MEMBER_SIGNED { "signed", MEMBER_JSON, .what = "at a gate with approvers: the signed answer, as `pawl approve --sign` prints it" }
+
+static const parameter answer_members[] = {
+    MEMBER_WAIT,
+    { "value", MEMBER_ARG, .needed = true, .what = "the answer: a text, or what the question's schema wants" },
+    MEMBER_REASON, MEMBER_CHANGES, { .name = NULL }
+};
+static const parameter approve_members[] = {
+    MEMBER_WAIT, MEMBER_REASON, MEMBER_CHANGES, MEMBER_SIGNED,
+    { "input", MEMBER_JSON, .what = "approve with these arguments instead; the rules decide them, too" },
+    { "always", MEMBER_TEXT, .scope = SCOPE_ADMIN, .what = "run or project: also approve every call that the same rules match" },
+    { "for", MEMBER_TEXT, .scope = SCOPE_ADMIN, .what = "with always: for how long; 30d" },
+    { .name = NULL }
+};
+static const parameter deny_members[] = { MEMBER_WAIT, MEMBER_REASON, MEMBER_CHANGES, MEMBER_SIGNED, { .name = NULL } };
+static const parameter send_members[] = {
+    { "signal", MEMBER_TEXT, .what = "the name of a signal; without it, input for the next turn" },
+    { "input", MEMBER_ARG, .what = "the input: a text for an agent, an object of channels for a graph" },
+    { "value", MEMBER_ARG_JSON, .what = "the value of the signal" },
+    { .name = NULL }
+};
+static const parameter cancel_members[] = { MEMBER_REASON, { .name = NULL } };
+static const parameter retry_members[] = {
+    { "set", MEMBER_EACH, .what = "channels of the state to change first" },
+    { "budget", MEMBER_BOUNDS, .scope = SCOPE_ADMIN, .what = "limits to change first: calls, tokens, money, time" },
+    { .name = NULL }
+};
+static const parameter mode_members[] = {
+    { "mode", MEMBER_ARG, .needed = true, .what = "plan, default, acceptEdits or bypassPermissions; not above that of the token" },
+    { .name = NULL }
+};
+static const parameter fork_members[] = {
+    { "at", MEMBER_COUNT, .what = "the last entry to copy; the newest" },
+    { "set", MEMBER_EACH, .what = "channels of the new run to change" },
+    { "mode", MEMBER_TEXT, .what = "the mode of the new run; not above that of the token" },
+    { "id", MEMBER_TEXT, .what = "the id of the new run; for tokens without --machine and --label" },
+    { .name = NULL }
+};
+
+/* ---- the table ---------------------------------------------------------------------------------------------------------------- */
+
+static const char *const json_only[] = { "--json", NULL }, *const left[] = { "--no-run", "--json", NULL }, *const nothing[] = { NULL };
+
+#define READS(path_, verb_, params_, what_) \
+    { "GET", path_, what_, SCOPE_READ, .verb = verb_, .given = json_only, .params = params_, .how = { .type = JSON, .fine = 1, .status = 200 } }
+#define LEAVES(path_, scope_, verb_, members_, what_) \
+    { "POST", path_, what_, scope_, .keyed = true, .verb = verb_, .given = left, .params = none, .members = members_, \
+      .how = { .type = JSON, .fine = 1, .status = 202 } }
+
+const route route_table[] = {
+    { "GET", "/", "these routes", SCOPE_NAMED, .params = none, .serve = serve_index },
+    { "GET", "/healthz", "the server answers", SCOPE_OPEN, .params = none, .serve = serve_health },
+    { "GET", "/readyz", "the store can be read, and the server does not stop", SCOPE_NAMED, .params = none, .serve = serve_ready },
+    READS("/v1/runs", "ls", ls_params, "the runs of the store, newest first: as `pawl ls --json`"),
+    { "GET", "/v1/events", "a stream of what happens in the runs that `run` names (SSE)", SCOPE_READ, .params = events_params, .serve = serve_many_events },
+    READS("/v1/waits", "inbox", inbox_params, "the open questions of all runs: as `pawl inbox --json`"),
+    READS("/v1/runs/{run}", "show", show_params, "a run: as `pawl show --json`"),
+    { "GET", "/v1/runs/{run}/log", "its journal: as `pawl log --json`", SCOPE_READ, .verb = "log", .given = json_only, .params = log_params,
+      .how = { .type = "application/x-ndjson", .fine = 1, .status = 200 } },
+    { "GET", "/v1/runs/{run}/items", "its items, a page at a time", SCOPE_READ, .params = items_params, .serve = serve_items },
+    { "GET", "/v1/runs/{run}/events", "a stream of its items (SSE)", SCOPE_READ, .params = run_events_params, .serve = serve_run_events },
+    { "GET", "/v1/runs/{run}/graph", "its graph: as `pawl draw`", SCOPE_READ, .verb = "draw", .given = nothing, .params = draw_params,
+      .how = { .type = "text/plain; charset=utf-8", .fine = 1, .status = 200 } },
+    { "GET", "/v1/runs/{run}/diff/{run}", "where two runs part: as `pawl diff --json`", SCOPE_READ, .verb = "diff", .given = json_only, .params = diff_params,
+      .how = { .type = JSON, .fine = 3, .status = 200 } },
+    { "GET", "/v1/runs/{run}/export", "the whole run: as `pawl export`", SCOPE_READ, .verb = "export", .given = nothing, .params = none,
+      .how = { .type = "application/x-ndjson", .fine = 1, .status = 200 } },
+    LEAVES("/v1/runs/{run}/answer", SCOPE_ANSWER, "answer", answer_members, "answer a question: as `pawl answer`"),
+    LEAVES("/v1/runs/{run}/approve", SCOPE_ANSWER, "approve", approve_members, "approve a call: as `pawl approve`"),
+    LEAVES("/v1/runs/{run}/deny", SCOPE_ANSWER, "deny", deny_members, "deny a call: as `pawl deny`"),
+    LEAVES("/v1/runs/{run}/send", SCOPE_ANSWER, "send", send_members, "send input or a signal: as `pawl send`"),
+    LEAVES("/v1/runs/{run}/cancel", SCOPE_RUN, "cancel", cancel_members, "cancel the run: as `pawl cancel`"),
+    LEAVES("/v1/runs/{run}/interrupt", SCOPE_RUN, "interrupt", none, "end the turn of an agent: as `pawl interrupt`"),
+    LEAVES("/v1/runs/{run}/retry", SCOPE_RUN, "retry", retry_members, "try again what failed: as `pawl retry`"),
+    { "POST", "/v1/runs/{run}/mode", "set what its nodes may do without approval: as `pawl mode`", SCOPE_RUN, .keyed = true, .verb = "mode",
+      .given = json_only, .params = none, .members = mode_members, .how = { .type = JSON, .fine = 1, .status = 202 } },
+    { "POST", "/v1/runs/{run}/fork", "a new run from an entry of this one: as `pawl fork`", SCOPE_RUN, .verb = "fork", .given = json_only, .params = none,
+      .members = fork_members, .how = { .type = JSON, .fine = 1, .status = 201 } },
+    { "DELETE", "/v1/runs/{run}", "remove the run: as `pawl rm`", SCOPE_ADMIN, .verb = "rm", .given = nothing, .params = rm_params,
+      .how = { .type = JSON, .fine = 1, .status = 204 } },
+    { .method = NULL }
+};
+
+const char *scope_said(const route *row)
+{
+    static const struct { uint8_t scope; const char *name; } rows[] = { { SCOPE_READ, "read" }, { SCOPE_ANSWER, "answer" }, { SCOPE_RUN, "run" },
+        { SCOPE_ADMIN, "admin" }, { SCOPE_NAMED, "any" }, { SCOPE_OPEN, "none" } };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].scope == row->scope)
+            return rows[i].name;
+    return "nobody";
+}
+
+static void row_json(buf *b, const route *row)
+{
+    const parameter *lists[] = { row->members, row->params };
+
+    buf_char(b, '{');
+    for (size_t k = 0; k < 2; k++) {
+        if (k == 0)
+            buf_word(b, "\"members\":[");
+        else
+            buf_fmt(b, "],\"method\":\"%s\",\"options\":[", row->method);
+        for (const parameter *m = lists[k]; m != NULL && m->name != NULL; m++)
+            buf_fmt(b, m == lists[k] ? "\"%s\"" : ",\"%s\"", m->name);
+    }
+    buf_fmt(b, "],\"path\":\"%s\",\"scope\":\"%s\",\"what\":\"%s\"}", row->path, scope_said(row), row->what);
+}
+
+void serve_index(server *s, http_req *r, const admitted *by, const char *run, const params *p)
+{
+    buf b;
+
+    (void)s, (void)by, (void)run, (void)p;
+    buf_init(&b, NULL);
+    buf_word(&b, "{\"routes\":[");
+    for (const route *row = route_table; row->method != NULL; row++) {
+        buf_text(&b, row == route_table ? "" : ",");
+        row_json(&b, row);
+    }
+    buf_fmt(&b, "],\"version\":\"%d.%d.%d\"}\n", PAWL_VERSION_MAJOR, PAWL_VERSION_MINOR, PAWL_VERSION_PATCH);
+    text_reply(r, "application/json", &b);
+}
