@@ -13,7 +13,7 @@ void anchor_close(app_anchor *a);       /* may be NULL */
 pawl_anchor_fn anchor_keep;             /* its ctx is the app_anchor */
 /* The head of a run that is about to be removed by a person; nothing if `a` is NULL. */
 pawl_code anchor_removed(app_anchor *a, pawl_store *store, const char *run, pawl_err *err);
-/* Its head, before its beginning is pruned. */
+/* Anchors the head of a run before the beginning of its journal is pruned. */
 pawl_code anchor_pruned(app_anchor *a, pawl_store *store, const char *run, pawl_err *err);
 /* What a command prints, for a reader of anchors. `command` without its "|". PAWL_IO: it failed. */
 pawl_code anchor_printed(const char *command, buf *out, pawl_err *err);

@@ -15,7 +15,7 @@
 
 /* ---- which members there are ------------------------------------------------------------------------------ */
 
-/* What becomes of a member. KEY_IDLE: what it is about is not here (the screen, plug-ins, accounts, MCP servers, ..), or holds here anyway. */
+/* How a member is treated. KEY_IDLE: Pawl has nothing that it is about (the screen, plug-ins, accounts, MCP servers, ..), or satisfies it anyway. */
 typedef enum claude_key { KEY_UNKNOWN, KEY_USED, KEY_INSIDE, KEY_IDLE, KEY_ADDS, KEY_RESTRICTS } claude_key;
 
 static const struct { claude_key key; const char *names; } keys[] = {
@@ -94,7 +94,7 @@ static pawl_code key_refused(const key_look *k, const char *name, claude_key key
                 key == KEY_UNKNOWN ? "is not known here, and may restrict" : "restricts, and cannot be done here", name);
 }
 
-/* What decides here, and its type: of another type it would restrict nothing, and nobody would know. */
+/* Members that decide, and their types: a member of another type would restrict nothing, unnoticed. */
 static pawl_code shape_look(const key_look *k, const char *name, const pawl_value *v)
 {
     static const struct { pawl_type type; const char *is, *names; } shapes[] = {
@@ -227,7 +227,7 @@ static const char *above(arena *mem, const char *at)
     return slash == at ? "/" : arena_strdup(mem, at, (size_t)(slash - at));
 }
 
-/* What the person says about all of it: `false`, or {"ignore": [NAME..]}. False: they are not read. */
+/* The person's own setting for these files: `false`, or {"ignore": [NAME..]}. False: they are not read. */
 static bool person_wants(arena *mem, claude_files *out, pawl_err *err)
 {
     const pawl_value *said = pawl_value_get(settings_read(mem, settings_of_person(mem), err), "claude"), *ignore = pawl_value_get(said, "ignore");
@@ -244,7 +244,7 @@ static bool person_wants(arena *mem, claude_files *out, pawl_err *err)
     return true;
 }
 
-/* As names are written in an order: by their bytes. */
+/* Compares file names by their bytes. */
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -306,7 +306,7 @@ static pawl_code found_in_order(arena *mem, const char *folder, claude_files *ou
     return rc;
 }
 
-/* As with a folder that nobody trusts, but for its hooks. */
+/* As for a folder that is not trusted, except for its hooks. */
 static void source_leave(claude_file *f, unsigned without)
 {
     static const unsigned bits[] = { [CLAUDE_USER] = 1, [CLAUDE_PROJECT] = 2, [CLAUDE_LOCAL] = 4 };
@@ -632,7 +632,7 @@ static pawl_code mode_said(const app_caller *told, const claude_file *f, pawl_mo
     return PAWL_OK;
 }
 
-/* Of the trusted files the first one decides. Any other one, and one of a folder above, only lowers what holds without it. */
+/* Of the trusted files the first one decides. Any other file, and one of a folder above, can only lower the mode. */
 static void mode_takes(claude_word *out, const claude_file *f, pawl_mode mode, bool unasked, bool *moded)
 {
     const bool first = f->trusted && !*moded && mode != PAWL_MODE_NONE;

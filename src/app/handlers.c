@@ -69,7 +69,7 @@ static pawl_code command(const pawl_job *job, pawl_reply *reply, const file_effe
     return rc;
 }
 
-/* As it was decided: a text for a shell, or words. */
+/* The command as it was decided: a text for a shell, or words. */
 static const pawl_value *decided_on(const pawl_value *run)
 {
     const char *program = pawl_value_string(pawl_value_at(run, 0)), *option = pawl_value_string(pawl_value_at(run, 1));

@@ -32,9 +32,9 @@ const char *settings_project(arena *mem, const char *folder);
 const char *settings_project_claude(arena *mem, const char *folder, pawl_err *err);
 const char *settings_of_person(arena *mem);                     /* path of the file; NULL: no HOME */
 const char *settings_of_project(arena *mem, const char *project);
-/* What changed in the projects of this folder that were trusted: [{"command","folder","path","was"}]. NULL: see err. */
+/* The files that changed in trusted projects of this folder: [{"command","folder","path","was"}]. NULL: see err. */
 const pawl_value *settings_changed(arena *mem, const char *folder, pawl_err *err);
-/* One more allow rule of the project, until then (0: for ever); what was trusted stays so. */
+/* Adds an allow rule to the project's settings, valid until that time (0: for ever); trusted settings stay trusted. */
 pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err);
 
 /* All or nothing: a new file is renamed over the old one; folders that are missing are made. */

@@ -30,7 +30,7 @@ typedef struct trust_said {
 /* Whether the person named the folder, whatever it has now. */
 bool trust_named(arena *mem, const char *project, settings_kind kind, pawl_err *err);
 PAWL_MUST_USE pawl_code trust_look(arena *mem, const trust_ask *ask, trust_said *out, pawl_err *err);
-/* Of TRUST_BARE and TRUST_CHANGED: one line with the file, what of it does not count (`widens`), and the command. */
+/* For TRUST_BARE and TRUST_CHANGED: one line with the file, the members that do not apply (`widens`), and the command. */
 void trust_told(const app_caller *caller, const trust_said *said, const char *path, const char *project, const char *widens);
 /* The hooks, each with those of `scripts` that it runs: any other content is not run. NULL: no memory. */
 const pawl_value *trust_pinned(arena *mem, const pawl_value *hooks, const trust_ask *ask, const pawl_value *scripts);
@@ -41,7 +41,7 @@ bool trust_there(arena *mem, const char *project);              /* it has settin
 /* Each settings file and script of the project, of now or of the record: [{"path","was"}], `was`: "trusted", "changed", "new", "gone". A relative script is
  * looked for in the project and in `cwd`, the folder in which its runs work. NULL: see err. */
 const pawl_value *trust_list(arena *mem, const char *project, const char *cwd, pawl_err *err);
-/* Of the kinds that are there, with all that they have now; `cwd` as above. */
+/* Records trust, or its end, for the kinds of settings that exist, with their present content; `cwd` as above. */
 PAWL_MUST_USE pawl_code trust_set(arena *mem, const char *project, const char *cwd, bool trusted, pawl_err *err);
 /* Pawl itself wrote this file of a project, which was trusted before. */
 PAWL_MUST_USE pawl_code trust_again(arena *mem, const char *project, const char *path, pawl_err *err);

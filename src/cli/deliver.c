@@ -11,7 +11,7 @@
 
 enum { BY_BYTES = 128 };
 
-/* What the system says, and never the environment: the person who answers cannot choose another name (P11). */
+/* The name that the system has, and never the environment's: the person who answers cannot choose another name (P11). */
 const char *caller_name(void)
 {
     static char who[BY_BYTES];

@@ -107,7 +107,7 @@ static pawl_store *store_of_url(cli_call *c, const char *given, const char *url,
     return NULL;
 }
 
-/* One line, once in a call. */
+/* Prints one line, once in a call. */
 static void store_say(cli_call *c, const char *text, const char *path, const char *more)
 {
     if (!c->store_said)

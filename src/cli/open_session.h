@@ -7,15 +7,15 @@
 #include "app/session.h"
 #include "cli/cli.h"
 
-/* Of a file, which is loaded and checked completely. */
+/* A session of a file, which is loaded and checked completely. */
 session *session_of_file(cli_call *c, const char *path, int *code);
-/* Of a text, which is copied, under the name `path`. */
+/* A session of a text, which is copied, under the name `path`. */
 session *session_of_text(cli_call *c, const char *path, pawl_bytes text, int *code);
-/* Of a file, without printing: the errors are in its faults. It has no machine if one of them is more than a note, or if `err` has another error. NULL:
- * no memory. */
+/* As session_of_file, without printing: the errors are in its faults. It has no machine if one of them is more than a note, or if `err` has
+ * another error. NULL: no memory. */
 session *session_load_quietly(cli_call *c, const char *path, pawl_err *err);
-/* Of the run that `given` means in the store of the call, by the file that the run keeps, or by --file if the verb has that option: if its hash differs,
- * and --upgrade was not given, the first difference is printed and *code is EXIT_FAILED. */
+/* A session of the run that `given` names in the store of the call, by the file that the run keeps, or by --file if the verb has that option: if its
+ * hash differs, and --upgrade was not given, the first difference is printed and *code is EXIT_FAILED. */
 session *session_of_run(cli_call *c, const char *given, int *code);
 /* The same for a run in an open store, by `file` (NULL: the one that the run keeps). Takes `store`, also on failure. */
 session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, const char *file, int *code);

@@ -74,7 +74,7 @@ static bool place_note(void *ctx, const char *path)
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
 
-/* What is denied at s->path: true, if to read. */
+/* What the rules deny at s->path; true: reading. */
 static bool top_note(denied_search *s)
 {
     const file_use u = { .tool = "Read", .cls = PAWL_PERMISSION_READ, .time_ms = s->u->time_ms };

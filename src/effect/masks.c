@@ -273,7 +273,7 @@ static void settings_keep(mask_search *f, char path[PATH_MAX], bool made)
     keep_put(f, real);
 }
 
-/* That of the person: all of it counts, without trust. True: there is one. */
+/* The person's own folder of settings, which needs no trust. True: there is one. */
 static bool person_keep(mask_search *f)
 {
     const char *own = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
@@ -288,7 +288,7 @@ static bool person_keep(mask_search *f)
     return stat(path, &st) == 0;
 }
 
-/* Who has no settings of Claude Code gets no empty folders for them. */
+/* A person without settings of Claude Code gets no empty folders for them. */
 static void claude_keep(mask_search *f, const sandbox_ask *ask)
 {
     const bool person = person_keep(f);
@@ -300,7 +300,7 @@ static void claude_keep(mask_search *f, const sandbox_ask *ask)
             settings_keep(f, path, person);
 }
 
-/* Of projects that the person trusts, deeper or higher than the workspace. */
+/* Folders of trusted projects, below or above the workspace. */
 static void given_keep(mask_search *f, const char *const *keep)
 {
     char path[PATH_MAX];

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What SQLite and the store put beside a file, and the file itself. */
+/* The names of the files that SQLite and the store put beside a file, and of the file itself. */
 static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lock" };
 enum { ENDS = sizeof ends / sizeof *ends };
 
@@ -132,7 +132,7 @@ static void look_at(known *k, arena *mem, const char *path)
     }
 }
 
-/* What the folder of the settings has, because a hard link of it may lie elsewhere. */
+/* The files of the settings folder, because a hard link to one of them may be elsewhere. */
 static const char *const settings_files[] = { "settings.json", "trusted.json", "approvers.json" };
 enum { SETTINGS_FILES = sizeof settings_files / sizeof *settings_files };
 

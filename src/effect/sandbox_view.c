@@ -142,7 +142,7 @@ static void folders_put(sandbox_words *w, const sandbox_ask *ask)
 
 /* Programs, libraries and their settings. */
 static const char *const system_folders[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu" };
-/* Of the system, yet not for a command: who may read them depends on the user that Pawl runs as. */
+/* System files that a command may not read: whether Pawl could read them depends on its user. */
 static const char *const system_secrets[] = { "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/ssl/private", "/etc/ssh",
                                               "/etc/wireguard", "/etc/NetworkManager/system-connections", "/etc/krb5.keytab" };
 /* Tools that people install in their home, and who they are to git; none of them keeps a password there. */

@@ -19,7 +19,7 @@ enum { WALLS_MS = 20000, PROBE_PROCESSES = 48, PATH_SIZE = 200, SHORT_SIZE = 32 
 #define PROBE_MEMORY_BYTES (UINT64_C(1) << 30)
 #define PROBE_VARIABLE "PAWL_WALL_PASSWORD"
 
-/* What is outside: one thing for each wall. */
+/* The things outside of the sandbox that are tried: one for each wall. */
 typedef struct outside {
     char folder[SHORT_SIZE], file[SHORT_SIZE + 16], made[SHORT_SIZE + 16], pipe[SHORT_SIZE + 16], path[SHORT_SIZE + 16], home[PATH_SIZE];
     char abstract[SHORT_SIZE], port[16], pid[24], processes[24], memory[24];

@@ -301,7 +301,7 @@ static bool base_hash(anchor_checking *k, pawl_bytes base, hash *out)
     return !k->line_mem.failed;
 }
 
-/* What comes after this is not what it was. */
+/* The chain is broken here: the lines after this one are not the anchored ones. */
 static void walk_breaks(chain_walk *w)
 {
     w->broken = true;

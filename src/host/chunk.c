@@ -225,7 +225,7 @@ static bool source_open(pawl_chunks *c, source *s, const char *from, pawl_err *e
     return true;
 }
 
-/* Its last change could not be returned: goes back before it. */
+/* The last change could not be returned: the reader goes back before it. */
 static void source_back(source *s, const spot *at)
 {
     pawl_items_close(s->r);

@@ -315,7 +315,7 @@ static const char *said_more(tool_gate *g, const char *before, const char *who, 
     return out;
 }
 
-/* What it says beside its decision. In Pawl's own manner this stays in the journal, as it always did. */
+/* What the hook says beside its decision. For hooks of Pawl's own settings this stays in the journal. */
 static void heard_there(tool_gate *g, const hook_entry *h, const verdict *one)
 {
     if (h->project == NULL)
@@ -405,7 +405,7 @@ static pawl_code hooks_before(tool_gate *g, pawl_err *err)
 
 /* ---- a person -------------------------------------------------------------------------------------------------------- */
 
-/* Of the whole call, for an approval is bound to the call (W6). NULL: no memory. */
+/* The digest of the whole call, because an approval is bound to the call (W6). NULL: no memory. */
 static const pawl_value *digest_of(tool_gate *g, const pawl_value *input)
 {
     const pawl_value *all = value_pack(g->mem, NULL, "{s:v,s:s}", "input", input, "tool", g->tool), *out = NULL;

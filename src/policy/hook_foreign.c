@@ -94,7 +94,7 @@ static const pawl_value *words_of(foreign_reading *r, const pawl_value *command,
     return run != NULL ? run : no_room(r);
 }
 
-/* What it does, added to `out`. NULL: it is left out. */
+/* Adds what the hook runs to `out`. NULL: the hook is left out. */
 static const pawl_value *doing_of(foreign_reading *r, const pawl_value *v, const pawl_value *out)
 {
     const pawl_value *type = pawl_value_get(v, "type"), *command = pawl_value_get(v, "command"), *args = pawl_value_get(v, "args"), *run;

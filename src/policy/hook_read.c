@@ -4,7 +4,7 @@
  * Invariant: anything not understood is an error that names it. A hook that was silently dropped would be a check that is never made. */
 #include "policy/hook.h"
 
-/* What Claude Code has and this has not, so that the error can say so. */
+/* Names that Claude Code has and Pawl does not, so that the error can say so. */
 static const char *const events_elsewhere[] = {
     "Setup", "UserPromptExpansion", "PostToolBatch", "PermissionRequest", "PermissionDenied", "SubagentStart", "TeammateIdle", "TaskCreated",
     "TaskCompleted", "StopFailure", "PostCompact", "InstructionsLoaded", "ConfigChange", "CwdChanged", "DirectoryAdded", "FileChanged",
@@ -157,7 +157,7 @@ static pawl_code env_take(const settings_reading *r, const pawl_value *v, hook_e
     return rc;
 }
 
-/* Of hooks in the manner of Claude Code: in the background there, so its answer decides nothing. */
+/* A hook of Claude Code that runs in the background there: its answer decides nothing. */
 static pawl_code async_take(const settings_reading *r, const pawl_value *v, hook_entry *h)
 {
     const pawl_value *async = pawl_value_get(v, "async");
@@ -179,7 +179,7 @@ static pawl_code scripts_take(const settings_reading *r, const pawl_value *v, ho
     return (h->scripts = value_copy(r->mem, scripts)) != NULL ? PAWL_OK : fail(r->err, PAWL_NOMEM, "%s: no memory for it", r->where);
 }
 
-/* What fits its type, and is there. */
+/* Checks that the hook has the member that its type needs: a command, words or a URL. */
 static pawl_code doing_check(const settings_reading *r, const hook_entry *h)
 {
     const bool command = h->command != NULL, run = h->run != NULL;

@@ -490,7 +490,7 @@ static pawl_code hooks_route(judging *j)
 
 /* ---- deciding ---------------------------------------------------------------------------------------------------------- */
 
-/* Of two ways through the first is reported. */
+/* If there are two ways through, the first is reported. */
 static void decision_takes(judging *j, const call_view *v, const pawl_decision *d, const hooked *h)
 {
     node_judgement *out = j->out;

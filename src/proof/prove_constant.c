@@ -88,7 +88,7 @@ static const char *literal_end(const char *at)
     return NULL;
 }
 
-/* What is no JSON is something else in jq: `{a: 1}`, `"\(.x)"`, `[.x]`. */
+/* A text that is no JSON may be an expression of jq: `{a: 1}`, `"\(.x)"`, `[.x]`. */
 static constant_value literal(constant_text *t)
 {
     const bool number = *t->at == '-' || (*t->at >= '0' && *t->at <= '9');

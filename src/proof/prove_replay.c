@@ -225,7 +225,7 @@ static bool leads_to(const pawl_value *step, const char *name)
     return pawl_value_size(names) == 0 && strcmp(name, "end") == 0;
 }
 
-/* What `e`, which decides where `n` leads, has to be. NULL: it does not decide. */
+/* The value that `e`, an expression in a route of `n`, has to have for the path. NULL: `e` does not decide. */
 static const pawl_value *deciding(replay *r, const file_node *n, const pawl_value *step, const expression *e)
 {
     bool earlier = n->each_node != NULL && leads_to(step, n->each_node);
@@ -324,7 +324,7 @@ static void see_word(void *ctx, expression *e, bool whole, bool keeps)
     w->out = written(w->r, w->n, w->out, e, worded(w->r, w->n, w->step, e));
 }
 
-/* What has to stand in channels of the run for the steps of its superstep k. */
+/* The values that channels of the run must have for the steps of its superstep k. */
 static const pawl_value *writes_due(replay *r, uint64_t k)
 {
     const pawl_value *out = value_pack(r->mem, NULL, "{}");
@@ -487,7 +487,7 @@ static pawl_code one_wait(replay *r, const pawl_wait *w)
     return feed_value(r, (pawl_event){ .kind = PAWL_EV_ANSWER, .id = id }, input);
 }
 
-/* Of all that is open, what the path says something of comes first: what it says nothing of may stay open. */
+/* Of the open calls and waits, those that the path names come first; the others may stay open. */
 static pawl_code answer_one(replay *r)
 {
     pawl_command c;
@@ -519,7 +519,7 @@ static uint64_t superstep(const replay *r)
     return r->st->root.superstep;
 }
 
-/* What is to hold in a superstep is written before it begins: while the one before it is open, or nothing is. */
+/* Values for a superstep are written before it begins: while the one before it is open, or none is. */
 static pawl_code write_ahead(replay *r)
 {
     const uint64_t next = superstep(r) + (r->st->root.open ? 1 : 0);

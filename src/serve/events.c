@@ -217,7 +217,7 @@ static void follow_to(follow *f, follow_state to)
 
 static void on_room(http_req *r, void *data);
 
-/* What was written is not read: its runs wait until it is. */
+/* The client has not read what was written: its runs wait until it has. */
 static void hold(watcher *w)
 {
     for (size_t i = 0; i < w->n; i++)

@@ -9,7 +9,7 @@ enum { ITEMS_MAX = 64, LENGTH_MAX = 4096, SOME = 3 };
 
 static void fit_any(buf *b, const pawl_value *schema, rng *c, const char *name, int depth);
 
-/* One of `n`: random, or without `c` the first. */
+/* One of `n` choices: random, or without `c` the first. */
 static uint64_t one_of(rng *c, uint64_t n) { return c == NULL ? 0 : rng_below(c, n); }
 
 /* ---- objects ---------------------------------------------------------------------------------------------- */

@@ -87,7 +87,7 @@ pawl_code store_records(pawl_store *s, const char *run, uint64_t seq, uint64_t n
     return rc;
 }
 
-/* Of a store without the verb: head, lines, head, and the lives of both heads are compared. */
+/* For a store without the verb `look`: head, lines, head, and the lives of both heads are compared. */
 static pawl_code look_in_turn(pawl_store *s, const char *run, pawl_look *look, pawl_err *err)
 {
     const pawl_store_verbs *v = s->verbs;

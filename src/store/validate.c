@@ -217,7 +217,7 @@ void store_delivery_hash(const pawl_delivery *d, hash *out)
 
 /* ---- an answer -------------------------------------------------------------------------------------------------------- */
 
-/* One look at a signature before it is stored; the kernel checks it again when the answer is taken. */
+/* A signature is checked before it is stored; the kernel checks it again when the answer is taken. */
 static pawl_code signed_check(arena *mem, const char *run, const pawl_delivery *d, const pawl_value *asked, const pawl_value *v, pawl_err *err)
 {
     const approval_question q = { d->name, asked };

@@ -514,7 +514,7 @@ static pawl_code stream_begin(pawl_stream *r, const char *from, pawl_err *err)
     return rc;
 }
 
-/* As if it had already read what the ring has dropped. */
+/* Moves the reader on, as if it had read the lines that the ring has dropped. */
 static uint64_t live_begin(const stream_ring *h, const ring_run *r)
 {
     for (uint64_t slot = r->first; slot != 0; slot = h->ring[slot % h->cap].next)

@@ -431,7 +431,7 @@ static void from_now(chat *k)
     pawl_stream_close(r);
 }
 
-/* What goes into the run, in `json`. */
+/* The input of the run, in `json`. */
 static pawl_event event_of(session *s, const pawl_value *prompt, buf *json)
 {
     if (chat_is_retry(prompt))
@@ -525,7 +525,7 @@ static bool conversation_read(cli_call *c)
     return false;
 }
 
-/* Of a call without a verb: how SDKs set the number of retries of a request. False: the usage error was printed. */
+/* In a call without a verb: the number of retries of a request, as SDKs set it. False: the usage error was printed. */
 static bool retries_read(chat *k)
 {
     const char *text = k->c->bare && k->attempts == 0 ? getenv("CLAUDE_CODE_MAX_RETRIES") : NULL;

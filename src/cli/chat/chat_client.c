@@ -333,7 +333,7 @@ bool chat_may_retry(const char *run, pawl_state *st, pawl_err *err)
 
 /* ---- frames to the client ------------------------------------------------------------------------------------------ */
 
-/* That the hooks of the client hold, and that one which fails denies, is what SDKs ask for. */
+/* SDKs require that the hooks of the client apply, and that a hook which fails denies. */
 const pawl_value *chat_greeting(const chat *k, arena *mem)
 {
     const char *model = k->model != NULL ? k->model : "";

@@ -150,7 +150,7 @@ static size_t label_first(const pawl_value *question, const char *text)
     return best;
 }
 
-/* Of a question with several answers: the labels in a text, apart by ", ". NULL: one of them is none. */
+/* The labels in a text, separated by ", ", for a question with several answers. NULL: one of them is no label. */
 static const pawl_value *labels_of(arena *mem, const pawl_value *question, const char *text)
 {
     const pawl_value *all = value_pack(mem, NULL, "[]");

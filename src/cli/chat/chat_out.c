@@ -74,7 +74,7 @@ const char *chat_tool_word(const chat *k, const char *name)
     return t != NULL ? chat_word(k, name, t->rule) : name;
 }
 
-/* What SDKs for agents read of it beside what it says; "2.0.0" is the protocol that is spoken. */
+/* Members that SDKs for agents read beside its content; "2.0.0" is the version of the protocol. */
 static const pawl_value *init_more(arena *mem, const pawl_value *v)
 {
     char version[64];

@@ -553,7 +553,7 @@ static void on_answer(view *v, const pawl_item_change *c, const pawl_value *json
         task_move(v, s, s->over ? TASK_DONE : TASK_READY);
 }
 
-/* One of several approvers has signed: it still waits. */
+/* One of several approvers has signed: the wait stays open. */
 static void on_sign(view *v, const pawl_item_change *c, const pawl_value *json)
 {
     buf b;

@@ -123,7 +123,7 @@ static void paint(viewing *w, bool last)
     w->next = was;
 }
 
-/* As often as a person can see a change. */
+/* The picture is painted as often as a person can see a change. */
 static void show(viewing *w, bool last)
 {
     int64_t now = clock_in_ms(CLOCK_MONOTONIC);

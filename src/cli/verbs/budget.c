@@ -94,7 +94,7 @@ static int tell(session *s, const pawl_spent *p)
     return put ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* As a delivery: the process that drives the run takes it first. */
+/* It is a delivery: the process that drives the run takes it first. */
 static int raise(session *s, const pawl_value *caps)
 {
     pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = cli_by(s->c) };

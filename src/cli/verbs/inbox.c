@@ -360,7 +360,7 @@ static void runs_read(inbox *in, pawl_store *s)
     }
 }
 
-/* Of a call for a server: the caller sees nothing of other runs. The waits of a run follow one another. */
+/* In a call for a server the caller sees nothing of other runs. The waits of a run follow one another. */
 static pawl_code only_seen(inbox *in, pawl_store *s, pawl_err *err)
 {
     const char *run = "";

@@ -69,7 +69,7 @@ static bool is_idle(ls_page *p, const pawl_head *h)
     return is;
 }
 
-/* Of an agent whose request to the model is made again. The texts of *v live as long as *now, which the caller frees. */
+/* The view of an agent whose request to the model is made again. The texts of *v are valid as long as *now, which the caller frees. */
 static bool tries_again(ls_page *p, const pawl_head *h, current_state *now, pawl_agent_view *v)
 {
     *now = (current_state){0};
@@ -337,7 +337,7 @@ static bool among(const char *const *runs, size_t n, const char *run)
     return found;
 }
 
-/* Of a call for a server: the caller sees nothing of other runs. */
+/* In a call for a server the caller sees nothing of other runs. */
 static bool is_seen(ls_page *p, const char *run)
 {
     bool sees = true;

@@ -357,7 +357,7 @@ static const char *project_meant(cli_call *c, const char *folder, pawl_err *err)
     return other != NULL && (!trust_there(&c->mem, own) || strlen(other) > strlen(own)) ? other : own;
 }
 
-/* What of the project differs from what was trusted: a line each, or JSON. *changed: something does. False: see err. */
+/* Prints how the project differs from what was trusted: a line each, or JSON. *changed: something differs. False: see err. */
 static bool trust_shown(cli_call *c, const char *project, const pawl_value *all, bool trusted, bool *changed)
 {
     const pawl_value *list = value_pack(&c->mem, NULL, "[]"), *one;

@@ -181,7 +181,7 @@ static pawl_code proven(session *s, pawl_mode mode, const pawl_value *policy, co
     return rc;
 }
 
-/* What the run has, or is about to have: by `update`, or by an update that is stored. */
+/* The rules that the run has, or gets by `update` or by an update that is stored. */
 static const pawl_value *about_to_have(pawl_state *st, const pawl_value *update, const char *name)
 {
     const pawl_value *v = pawl_value_get(update, name);
@@ -209,7 +209,7 @@ static pawl_code proven_again(session *s, pawl_store *store, const char *run, pa
     return rc;
 }
 
-/* Its settings are those of a run that goes on: it is not settled. */
+/* The run exists already: the settings are those for a run that continues. */
 static int run_there(session *s, pawl_store *store, const char *id)
 {
     session *there;

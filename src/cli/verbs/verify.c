@@ -119,7 +119,7 @@ static bool read_piece(void *ctx, pawl_bytes *piece)
     return n >= 0;
 }
 
-/* What is wrong with a journal itself was said when it was folded. */
+/* Damage of a journal itself was reported when it was folded. */
 static void see_finding(void *ctx, const pawl_anchor_finding *f)
 {
     if (f->fault != PAWL_ANCHOR_DAMAGED)

@@ -125,7 +125,7 @@ static pawl_code line_read(pawl_llm_record *r, arena *scratch, const char *path,
     return keep(r, &one, reply) ? PAWL_OK : fail(err, PAWL_NOMEM, "%s: no memory for it", path);
 }
 
-/* What follows the last newline was left by a writer that died. */
+/* Bytes after the last newline were left by a writer that died. */
 static pawl_code lines_read(pawl_llm_record *r, const char *path, const buf *text, pawl_err *err)
 {
     const char *at = text->data, *const end = text->size > 0 ? text->data + text->size : at, *line_end;

@@ -49,7 +49,7 @@ static const denied_top *denied_of(tool_call *c, const roots *r, bool reads, siz
     return out;
 }
 
-/* Only below a root: what is listed here is visible, too. */
+/* Only below a root, because a path that is listed here becomes visible. */
 static void read_only_add(sandbox_folder *out, sandbox_ask *ask, size_t nroots, const char *path)
 {
     bool below = false;

@@ -504,7 +504,7 @@ static void lines_put(buf *out, const char *data, size_t size, const re_program 
         buf_text(out, "(no new line fits the filter)\n");
 }
 
-/* What is new since the last call; a repeated attempt of that call gets it once more (H4). Under the lock. */
+/* The output since the last call; a repeated attempt of that call gets it once more (H4). Under the lock. */
 static void output_put(tool_call *c, bg_shell *s, const re_program *filter)
 {
     const char *data;

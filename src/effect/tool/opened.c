@@ -100,7 +100,7 @@ static bool said_path(const opened_file *o, char out[TOOL_PATH_BYTES])
     return true;
 }
 
-/* As it is written, made absolute by its text alone. False: too long. */
+/* The path as it is written, made absolute by its text alone. False: too long. */
 static bool asked_path(const tool_call *c, const char *asked, char out[TOOL_PATH_BYTES])
 {
     char whole[TOOL_PATH_BYTES];

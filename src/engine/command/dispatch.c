@@ -133,7 +133,7 @@ static pawl_code entry_perform(pawl_engine *e, cached_run *r, outbox_entry *entr
     return PAWL_OK;
 }
 
-/* One after another, while they are short. */
+/* Handlers are called one after another, as long as they are short. */
 static pawl_code entries_perform(pawl_engine *e, cached_run *r, bool alone, int64_t now, pawl_err *err)
 {
     const int64_t begun = now;
@@ -190,7 +190,7 @@ static bool stopped_early(const cached_run *r)
     return false;
 }
 
-/* What a person or another run has said is anchored before anything is done on it (P12). */
+/* An event from a person or another run is anchored before anything is done because of it (P12). */
 static pawl_code anchor_as_due(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc = e->anchor != NULL && r->anchor == ANCHOR_DUE ? store_all(e, r, err) : PAWL_IGNORED;

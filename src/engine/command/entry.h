@@ -166,7 +166,7 @@ void entry_stop(outbox_entry *entry);           /* the same, of a run's entry on
 /* ---- entry_make.c, reconcile.c ----------------------------------------------------------------------------- */
 
 outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry);  /* ENTRY_READY, of the same command, in no list; NULL: no memory */
-/* Of an open command, in the outbox. `in_state`: its arguments refer to what the state has, and stay there. */
+/* Makes the entry of an open command in the outbox. `in_state`: its arguments refer to values of the state, and stay there. */
 pawl_code entry_make(pawl_engine *e, cached_run *r, const pawl_command *cmd, bool in_state, const pawl_value *secrets, pawl_err *err);
 void handlers_find(const pawl_engine *e, cached_run *r);        /* for entries that found none before */
 
@@ -178,7 +178,7 @@ void args_return(outbox_entry *entry);
 pawl_code args_keep(outbox_entry *entry);       /* lent ones are copied: its handler keeps the job. PAWL_NOMEM */
 void args_drop(outbox_entry *entry);            /* it has its receipt: what was copied of the state is freed */
 bool args_borrow(const outbox_entry *entry);    /* they are in the state, and its attempt needs them */
-/* Of a command that refers to channels which have changed since: as they were, in `mem`. PAWL_CORRUPT: nothing says that any more. */
+/* The arguments of a command that refers to channels which have changed since: their old values, in `mem`. PAWL_CORRUPT: no journal line has them. */
 pawl_code args_as_of(pawl_engine *e, cached_run *r, const char *id, arena *mem, pawl_command *cmd, const pawl_value **secrets, pawl_err *err);
 
 /* ---- secrets.c: each secret in its place; the command waits when one is missing, and `why` says which -------- */
@@ -186,7 +186,7 @@ pawl_code args_as_of(pawl_engine *e, cached_run *r, const char *id, arena *mem, 
 /* The values that were put into `args`, so that its reply is freed of them. False: no memory. */
 bool secrets_keep(outbox_entry *entry, const pawl_value *args, const pawl_value *secrets);
 bool secrets_copy(outbox_entry *copy, const outbox_entry *entry);   /* for the attempt after one that was given up; false: no memory */
-/* What a machine may not read, it does not get back: the reply has stars in place of them (K4). */
+/* A machine may not read secrets: a reply has stars in place of them (K4). */
 void secrets_star(pawl_engine *e, outbox_entry *entry);
 pawl_code secrets_put(pawl_engine *e, arena *mem, pawl_command *cmd, const pawl_value *secrets, bool *missing, pawl_err *why,
                       pawl_err *err);

@@ -206,7 +206,7 @@ void pool_begin(pawl_engine *e, unsigned threads)
     e->pool = p;
     if (p->simulated)
         return;
-    /* One now, which says whether there can be any; the others when there is work for them. */
+    /* One thread now, to find out whether threads can be made; the others when there is work for them. */
     p->begun = thread_begin(p, &p->slots[0]);
     p->count = p->begun > 0 ? threads : 0;
 }

@@ -25,7 +25,7 @@ void reply_limit(const pawl_engine *e, outbox_entry *entry)
     buf_init(&entry->reply.detail, &entry->reply.alloc);
 }
 
-/* What is no JSON is an error of the handler's. */
+/* A reply that is no JSON is an error of the handler. */
 void reply_check(pawl_engine *e, outbox_entry *entry)
 {
     buf *b = &entry->reply.text;

@@ -62,7 +62,7 @@ static const pawl_value *without_own(arena *mem, const pawl_value *v)
     return out;
 }
 
-/* Of a machine without modes: nothing asks for one in default and above, and no one could hold it to plan. */
+/* For a machine without modes: it needs none in default and above, and plan mode could not be enforced. */
 static pawl_code start_without(const pawl_machine *m, arena *mem, recorded r, bool child, const pawl_value **v, pawl_err *err)
 {
     const char *given = pawl_value_string(pawl_value_get(*v, "@mode"));

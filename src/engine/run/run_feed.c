@@ -51,7 +51,7 @@ static pawl_code event_feed_as(pawl_engine *e, cached_run *r, const pawl_event *
     return said ? interrupt_feed(e, r, ev, err) : pawl_advance(r->m, r->st, ev, e->step, err);
 }
 
-/* What a person or another run has said: an answer gives a right, an update may change the mode or the budget. */
+/* Events from a person or another run: an answer gives a right, an update may change the mode or the budget. */
 static bool from_outside(pawl_event_kind kind)
 {
     switch (kind) {

@@ -25,7 +25,7 @@ typedef struct timer_index {
 
 /* A call that was opened, of that id. One that has no timer is passed by. */
 pawl_code timer_add(pawl_engine *e, cached_run *r, const call *c, const char *id);
-/* Of those that are open, lent until the next call of this file; NULL: there is none. */
+/* The first of the open timers, lent until the next call of this file; NULL: there is none. */
 const timer *timer_first(pawl_engine *e, cached_run *r);
 int64_t timer_wake_ms(pawl_engine *e, cached_run *r);   /* when that one is due; 0: there is none */
 /* When a call is due; 0: it has no timer. */

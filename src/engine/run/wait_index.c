@@ -305,7 +305,7 @@ static pawl_code items_made(pawl_engine *e, cached_run *r, const item *items)
     return PAWL_OK;
 }
 
-/* What other runs are to know before this step is stored. */
+/* Delivers to other runs what they must have before this step is stored. */
 static pawl_code children_told(pawl_engine *e, cached_run *r, unsigned does)
 {
     pawl_code rc = PAWL_OK;

@@ -135,7 +135,7 @@ static pawl_code run_failed(pawl_engine *e, cached_run *r, pawl_code rc, const p
     return run_park(e, r, why->text, err);
 }
 
-/* What a refused release says is known already, but not that a head cannot be anchored (P12). `rc`: of the call so far. */
+/* A refused release is no news; a head that cannot be anchored is (P12). `rc`: the result of the call so far. */
 static pawl_code some_release(pawl_engine *e, run_batch *c, size_t n, pawl_code rc, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };

@@ -105,7 +105,7 @@ static pawl_severity newly(const loader *l)
     return l->reader->kept ? PAWL_SEVERITY_WARNING : PAWL_SEVERITY_FAULT;
 }
 
-/* What the rule takes, and a value of this type is not; NULL: it takes it. */
+/* The type that the merge rule takes, if a value of this type does not fit; NULL: it fits. */
 static const char *write_due(pawl_rule rule, pawl_type type)
 {
     if (rule_adds(rule) || type == PAWL_TYPE_NONE)

@@ -306,7 +306,7 @@ static pawl_code spawned(scope *sc, const pawl_value *args, const pawl_value **r
     return input != NULL ? pawl_spawn(s, sc->n->helper->name, input, receipt) : scope_fail(sc, PAWL_NOMEM, NULL);
 }
 
-/* Its input is what the rules allowed. */
+/* The input is the one that the rules allowed. */
 static pawl_code tool_used(scope *sc, const pawl_value *args, const pawl_value **receipt)
 {
     pawl_step *s = sc->s;

@@ -163,7 +163,7 @@ const char *http_status_text(unsigned status)
 
 bool status_has_body(unsigned status) { return status >= 200 && status != 204 && status != 304; }
 
-/* As HTTP writes dates; in no locale. */
+/* A date in the form of HTTP, independent of the locale. */
 static void date_write(buf *out, int64_t now_ms)
 {
     static const char *const days[] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };

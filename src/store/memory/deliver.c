@@ -120,7 +120,7 @@ pawl_code memory_deliver(pawl_store *s, const char *id, pawl_delivery *d, pawl_e
     return PAWL_OK;
 }
 
-/* Its id and digest stay, so that the same delivery again is success. */
+/* The id and the digest are kept, so that the same delivery again is success. */
 void delivery_remove(memory_space *m, stored_run *r, stored_delivery *d)
 {
     stored_wait *w = d->d.kind == PAWL_DELIVER_ANSWER ? (stored_wait *)table_find(&r->open, d->d.name) : NULL;

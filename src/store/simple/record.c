@@ -59,7 +59,7 @@ pawl_bytes record_body(const buf *record)
     return (pawl_bytes){ record->data + head, record->size - head };
 }
 
-/* What no other put has. The process, too: a handle may be in both after a fork. */
+/* A nonce that no other put has. The process is part of it: after a fork both processes have the handle. */
 static void nonce_make(simple_handle *h, char out[SIMPLE_NONCE_BYTES])
 {
     const uint64_t process = (uint64_t)getpid(), count = ++h->puts;

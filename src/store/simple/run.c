@@ -137,7 +137,7 @@ bool run_is_refused(pawl_code rc)
     return false;
 }
 
-/* One that `fn` found no part of: another writer has removed it, and has changed the head. *before: the version that was looked at before. */
+/* A part that `fn` did not find: another writer has removed it, and has changed the head. *before: the version that was read before. */
 static bool is_overtaken(const simple_run *r, pawl_code rc, pawl_err *why, uint64_t *before)
 {
     if (rc != PAWL_GONE || why->code != PAWL_OK || r->version == 0)

@@ -238,7 +238,7 @@ static pawl_code run_sweep(simple_handle *h, const char *run, const simple_key *
     return PAWL_OK;
 }
 
-/* What stands between the prefix and the next `~`. */
+/* The text between the prefix and the next `~`. */
 static bool run_of_key(const char *key, size_t prefix, char run[STORE_RUN_BYTES_MAX + 1])
 {
     size_t n = strcspn(key + prefix, "~");

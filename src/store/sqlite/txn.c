@@ -176,7 +176,7 @@ static pawl_code namespace_find(sqlite_store *s)
     return s->rc == SQLITE_OK ? PAWL_OK : PAWL_IO;
 }
 
-/* Only between transactions. When FULL cannot be restored now, it is before the next synced commit. */
+/* Only between transactions. If FULL cannot be restored now, it is restored before the next synced commit. */
 static void synchronous_set(sqlite_store *s, bool relaxed)
 {
     int rc;
