@@ -142,7 +142,7 @@ static gnode *node_add(pawl_graph *g, const char *name, gnode_kind kind)
         return NULL;
     }
     if (node_find(g, name) != NULL) {
-        fault_add(g, PAWL_SEVERITY_FAULT, "duplicate-node", "", "%s: node \"%s\" stands there twice", g->name, name);
+        fault_add(g, PAWL_SEVERITY_FAULT, "duplicate-node", "", "%s: node \"%s\" is declared twice", g->name, name);
         return NULL;
     }
     return node_new(g, name, kind);
@@ -213,7 +213,7 @@ static void channel_add(pawl_graph *g, const pawl_channel *c)
     machine_channel *mc;
 
     if (graph_channel(g, c->name) != NULL) {
-        fault_add(g, PAWL_SEVERITY_FAULT, "duplicate-channel", "", "%s: channel \"%s\" stands there twice", g->name, c->name);
+        fault_add(g, PAWL_SEVERITY_FAULT, "duplicate-channel", "", "%s: channel \"%s\" is declared twice", g->name, c->name);
         return;
     }
     if (!keep_room(g, (void **)&g->channels, &g->channels_cap, g->nchannels, sizeof *g->channels))
@@ -351,7 +351,7 @@ static way *way_add(pawl_graph *g, const char *from, way_kind kind)
     if (g == NULL)
         return NULL;
     if (n == NULL) {
-        fault_add(g, PAWL_SEVERITY_FAULT, "unknown-source", "", "%s: a way on from \"%.80s\", which is no node declared before", g->name,
+        fault_add(g, PAWL_SEVERITY_FAULT, "unknown-source", "", "%s: an edge or route from \"%.80s\", which is not declared before as a node", g->name,
             from != NULL ? from : "");
         return NULL;
     }

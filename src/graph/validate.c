@@ -294,7 +294,7 @@ static void check_source(shape *c, const join *j, uint32_t i)
     char hint[HINT_BYTES];
 
     if (at >= 0 ? c->waited[at] == j : source_before(j, i)) {
-        SAY(c, "join-never-fires", "", "%s: join \"%.100s\": source \"%.64s\" stands there twice", c->label, j->name, j->from[i]);
+        SAY(c, "join-never-fires", "", "%s: join \"%.100s\": source \"%.64s\" is declared twice", c->label, j->name, j->from[i]);
         return;
     }
     if (at >= 0)
@@ -331,7 +331,7 @@ static void check_join(shape *c, const join *j)
 
     for (const join *other = c->g->joins; other != j; other = other->next)
         if (strcmp(other->name, j->name) == 0) {
-            SAY(c, "duplicate-join", "", "%s: join \"%.100s\" stands there twice", c->label, j->name);
+            SAY(c, "duplicate-join", "", "%s: join \"%.100s\" is declared twice", c->label, j->name);
             break;
         }
     for (uint32_t i = 0; i < j->nfrom; i++)

@@ -243,12 +243,12 @@ PAWL_TEST(test_what_yaml_has_and_a_file_has_not_is_told_all_at_once)
 PAWL_TEST(test_keys_are_texts_and_stand_once)
 {
     refused("a: 1\nb: {c: 1, 'c': 2}\na: 3\n\"a\": 4\n",
-            "2:11 duplicate-key: key \"c\" stands already in line 2 of this map: keep one of them\n"
-            "3:1 duplicate-key: key \"a\" stands already in line 1 of this map: keep one of them\n"
-            "4:1 duplicate-key: key \"a\" stands already in line 1 of this map: keep one of them\n");
+            "2:11 duplicate-key: key \"c\" is already in line 2 of this map: keep one of them\n"
+            "3:1 duplicate-key: key \"a\" is already in line 1 of this map: keep one of them\n"
+            "4:1 duplicate-key: key \"a\" is already in line 1 of this map: keep one of them\n");
     refused("{\"a\": 1,\n \"b\": {\"x\": 1, \"\\u0078\": 2}, \"a\": 3}",
-            "2:16 duplicate-key: key \"x\" stands already in line 2 of this map: keep one of them\n"
-            "2:30 duplicate-key: key \"a\" stands already in line 1 of this map: keep one of them\n");
+            "2:16 duplicate-key: key \"x\" is already in line 2 of this map: keep one of them\n"
+            "2:30 duplicate-key: key \"a\" is already in line 1 of this map: keep one of them\n");
     refused("a: 1\n? [x]\n: 2\n", "2:3 key: a list stands where a key is due: a key is a text\n");
     refused("a: {? {x: 1} : 2}\n", "1:7 key: a map stands where a key is due: a key is a text\n");
     refused("a: {? : 2}\n", "1:7 key: a key is missing before the `:`\n");
@@ -290,8 +290,8 @@ PAWL_TEST(test_mistakes_of_yaml_are_told_in_words)
             "1:7 syntax: an escape of no character: one above U+FFFF is one `\\U` with 8 digits, or stands as it is\n");
     refused("a: | b\n  c\n", "1:6 syntax: after `|` or `>` the line ends: the text begins on the next one\n");
     refused("\"a\" b\n", "1:5 syntax: this belongs to nothing: what stands before it is a whole document already\n");
-    refused("", "1:1 syntax: nothing stands in this file: `pawl init` writes one to begin with\n");
-    refused("# nothing\n", "1:1 syntax: nothing stands in this file: `pawl init` writes one to begin with\n");
+    refused("", "1:1 syntax: this file is empty: `pawl init` writes an example\n");
+    refused("# nothing\n", "1:1 syntax: this file is empty: `pawl init` writes an example\n");
 }
 
 PAWL_TEST(test_mistakes_of_json_are_told_with_their_place)

@@ -247,7 +247,7 @@ PAWL_TEST(test_a_comment_ends_before_what_comes_behind)
     CHECK_STR(e.text, "# a\n.a|1");
     bench_free(b);
     /* what versions of jq disagree on */
-    wrong(".a # x\\\n| now", "3:13 expression: a comment that ends in a backslash: take it away\n");
+    wrong(".a # x\\\n| now", "3:13 expression: a comment that ends in a backslash: remove it\n");
     wrong(".a # x\r| now", "3:13 expression: a CR in a comment: end its line with a newline alone\n");
     wrong(".a |\r 1", "3:11 expression: a control character (0x0D) stands here: remove it\n");
 }

@@ -108,9 +108,9 @@ PAWL_TEST(test_G1_every_fault_is_told_at_once)
     pawl_graph_writes(g, "a", "b", "bx", NULL);
     pawl_graph_defer(g, PAWL_START);
     CHECK_STR(faults(g),
-              "duplicate-node | all: node \"a\" stands there twice | \n"
+              "duplicate-node | all: node \"a\" is declared twice | \n"
               "bad-name | all: \"bad/name\" is no name of a node: [A-Za-z0-9_-]{1,64} | \n"
-              "unknown-source | all: a way on from \"nobody\", which is no node declared before | \n"
+              "unknown-source | all: an edge or route from \"nobody\", which is not declared before as a node | \n"
               "unknown-node | all: a gate for node \"ghost\", which is not declared before | \n"
               "bad-start | all: \"@start\" never runs: it has ways on, and nothing else | \n"
               "unknown-target | all: node \"a\": nothing leads back to \"@start\" | @start -> a -> @start\n"
@@ -131,12 +131,12 @@ PAWL_TEST(test_G1_every_fault_is_told_at_once)
               "unknown-source | all: join \"a+bb+@start:las\": no node \"bb\" (did you mean \"b\"?) | \n"
               "join-never-fires | all: join \"a+bb+@start:las\": \"@start\" never runs, so it is never done | \n"
               "unknown-target | all: join \"a+bb+@start:las\": no node \"las\" (did you mean \"last\"?) | \n"
-              "join-never-fires | all: join \"a+a:last\": source \"a\" stands there twice | \n"
+              "join-never-fires | all: join \"a+a:last\": source \"a\" is declared twice | \n"
               "join-never-fires | all: join \"a+b:last\": it waits for more than its 2 sources | \n"
               "join-never-fires | all: join \"a+b:@end\": nothing runs at \"@end\" | \n"
               "join-never-fires | all: join \":last\": it has no sources | \n"
-              "duplicate-join | all: join \"a+b:last\" stands there twice | \n"
-              "duplicate-join | all: join \"a+b:last\" stands there twice | \n");
+              "duplicate-join | all: join \"a+b:last\" is declared twice | \n"
+              "duplicate-join | all: join \"a+b:last\" is declared twice | \n");
 }
 
 PAWL_TEST(test_G1_a_graph_without_an_entry_is_not_also_told_that_nothing_is_reached)
@@ -254,7 +254,7 @@ PAWL_TEST(test_G6_faults_of_a_subgraph_name_the_way_to_it)
               "no-graph | outer: node \"empty\" has no graph | \n"
               "bad-map | outer: map of \"inner\": no channel \"texts\" outside | \n"
               "bad-map | outer: map of \"inner\": no channel \"as\" inside (did you mean \"a\"?) | \n"
-              "duplicate-node | outer/inner: node \"a\" stands there twice | \n"
+              "duplicate-node | outer/inner: node \"a\" is declared twice | \n"
               "bad-map | outer/inner: map of \"deep\": no channel \"y\" inside (did you mean \"x\"?) | \n"
               "turns-in-subgraph | outer/inner/deep: turns are the run's own, and this is a subgraph | \n"
               "unknown-target | outer/inner/deep: node \"@start\": no node \"xx\" (did you mean \"x\"?) | @start -> xx\n"

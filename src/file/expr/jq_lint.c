@@ -130,7 +130,7 @@ static bool look_comment(jq_lint_state *l)
         l->at++;
     }
     if (l->text[l->at - 1] == '\\' && l->at - 1 > start)
-        return look_fails(l, l->at - 1, "a comment that ends in a backslash: take it away");
+        return look_fails(l, l->at - 1, "a comment that ends in a backslash: remove it");
     l->comment = l->at == l->size;
     return true;
 }

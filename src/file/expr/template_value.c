@@ -23,7 +23,7 @@ form *form_text(loader *l, const doc *d, form_kind kind, const char *key, const 
     if (f == NULL || label == NULL)
         return NULL;
     if (d->kind != DOC_SCALAR || (d->plain && d->size == 0)) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` takes a text, and here stands %s%s", key, doc_what(l, d),
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` takes a text, and this is %s%s", key, doc_what(l, d),
                  d->kind == DOC_SCALAR ? ": \"\" is an empty text" : "");
         return NULL;
     }
@@ -45,7 +45,7 @@ form *form_expression(loader *l, const doc *d, const char *key, const char *labe
     if (f == NULL)
         return NULL;
     if (d->kind != DOC_SCALAR) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` takes an expression, and here stands %s", key, doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` takes an expression, and this is %s", key, doc_what(l, d));
         return NULL;
     }
     if (strncmp(d->text, "{{", 2) == 0) {
@@ -101,7 +101,7 @@ form *form_words(loader *l, const doc *d, const char *key, const char *label)
 {
     if (d->kind == DOC_LIST && d->size > 0)
         return label != NULL ? form_list(l, d, label, key) : NULL;
-    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a list of texts, %s, and here stands %s", key,
+    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a list of texts, %s, and this is %s", key,
              strcmp(key, "run") == 0 ? "[program, argument, ...]" : "[\"{{.a}}\", ...]", doc_what(l, d));
     return NULL;
 }
@@ -124,7 +124,7 @@ form *form_table(loader *l, const doc *d, const char *key, const char *label)
 {
     if (d->kind == DOC_MAP)
         return label != NULL ? form_members(l, d, label, key) : NULL;
-    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a map of names and texts, and here stands %s", key, doc_what(l, d));
+    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a map of names and texts, and this is %s", key, doc_what(l, d));
     return NULL;
 }
 

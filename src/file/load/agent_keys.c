@@ -56,7 +56,7 @@ static void read_mode(loader *l, const doc *d)
         return;
     l->a->agent->mode = pawl_mode_named(word);
     if (l->a->agent->mode == PAWL_MODE_BYPASS)
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "mode", "`mode`: bypassPermissions is given by who starts it, each time, with --mode, and not by a file");
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "mode", "`mode`: bypassPermissions is given by the person who starts it, each time, with --mode, and not by a file");
     else if (l->a->agent->mode == PAWL_MODE_NONE)
         fault_hint(l, d->at, "mode", "`mode` is one of plan, default, acceptEdits, and not", word, names, 3);
 }
@@ -92,7 +92,7 @@ static void read_temperature(loader *l, const doc *d)
     if (v != NULL && pawl_value_real(v) >= 0 && pawl_value_real(v) <= TEMPERATURE_MOST)
         option_put(l, "temperature", v);
     else
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "range", "`temperature` is a number from 0 to %d, and here stands %s", TEMPERATURE_MOST, doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "range", "`temperature` is a number from 0 to %d, and this is %s", TEMPERATURE_MOST, doc_what(l, d));
 }
 
 static void read_thinking(loader *l, const doc *d)
@@ -129,7 +129,7 @@ static void read_retry(loader *l, const doc *d)
     const doc *one;
 
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`retry` is a map such as {max_attempts: 10, total: 10m}, and here stands %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`retry` is a map such as {max_attempts: 10, total: 10m}, and this is %s", doc_what(l, d));
         return;
     }
     keys_known(l, d, "`retry`", names, sizeof names / sizeof *names);
@@ -234,7 +234,7 @@ static void read_agents(loader *l, const doc *d)
     const char *file;
 
     if (d->kind != DOC_MAP || d->size == 0) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`agents` is a map of agent files by name, such as {searcher: searcher.yaml}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`agents` is a map of agent files by name, such as {searcher: searcher.yaml}, and this is %s",
                  doc_what(l, d));
         return;
     }
@@ -287,7 +287,7 @@ void read_agent(loader *l, const doc *d)
         return;
     l->a->agent->at = d->at;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`agent` is a map such as {model: anthropic/NAME, system: TEXT, tools: [read_file]}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`agent` is a map such as {model: anthropic/NAME, system: TEXT, tools: [read_file]}, and this is %s",
                  doc_what(l, d));
         return;
     }

@@ -10,7 +10,7 @@ bool key_words(loader *l, const doc *d, const char *key, const char ***out)
     const char **words;
 
     if (d->kind != DOC_LIST || d->size == 0 || d->size > FILE_TOOL_WORDS_MAX) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a list: a program and its arguments, at most %d, and here stands %s", key,
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a list: a program and its arguments, at most %d, and this is %s", key,
             FILE_TOOL_WORDS_MAX,
                  doc_what(l, d));
         return false;
@@ -170,7 +170,7 @@ bool key_env(loader *l, const doc *d, const char *of, const char ***out)
 
     if (d->kind != DOC_LIST || d->size == 0 || d->size > FILE_TOOL_WORDS_MAX) {
         fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type",
-                 "`env` of %s is a list of variables that it gets, at most %d, such as [ANTHROPIC_API_KEY], and here stands %s", of,
+                 "`env` of %s is a list of variables that it gets, at most %d, such as [ANTHROPIC_API_KEY], and this is %s", of,
                  FILE_TOOL_WORDS_MAX, doc_what(l, d));
         return false;
     }
@@ -240,7 +240,7 @@ void read_tools(loader *l, const doc *d)
     if ((l->a->agent->a.tools = arena_zero(l->mem, (FILE_TOOLS_MAX + 1) * sizeof(pawl_agent_tool))) == NULL)
         return;
     if (!all && d->kind != DOC_LIST) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`tools` is `all`, or a list of tools, such as [read_file, grep], and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`tools` is `all`, or a list of tools, such as [read_file, grep], and this is %s",
             doc_what(l, d));
         return;
     }

@@ -79,8 +79,8 @@ const pawl_value *read_approver_list(loader *l, const doc *d)
     if (d->kind == DOC_MAP)
         keys_known(l, d, "`approvers`", names, 2);
     if (list == NULL || list->kind != DOC_LIST) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`approvers` is a list of names, [alice, bob], or {need: 2, of: [alice, bob, carol]}, and here stands %s",
-                 doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type",
+                 "`approvers` is a list of names, [alice, bob], or {need: 2, of: [alice, bob, carol]}, and this is %s", doc_what(l, d));
         return NULL;
     }
     if ((of = members_of(l, list)) == NULL || (count != NULL && !key_count(l, count, "need", 1, (uint32_t)list->size, &need)))

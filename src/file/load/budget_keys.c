@@ -39,7 +39,7 @@ void read_budget(loader *l, const doc *d)
     const doc *one;
 
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`budget` is a map of bounds, {calls: 100, tokens: 200000, money: 1.50, time: 10m}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`budget` is a map of bounds, {calls: 100, tokens: 200000, money: 1.50, time: 10m}, and this is %s",
                  doc_what(l, d));
         return;
     }

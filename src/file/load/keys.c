@@ -57,7 +57,7 @@ const char *doc_what(loader *l, const doc *d)
 
 static bool wants(loader *l, const doc *d, const char *key, const char *due)
 {
-    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is %s, and here stands %s", key, due, doc_what(l, d));
+    fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is %s, and this is %s", key, due, doc_what(l, d));
     return false;
 }
 
@@ -371,7 +371,7 @@ bool key_timeout(loader *l, const doc *d, uint32_t *attempt_ms, uint32_t *total_
         return key_duration(l, d, "timeout", 1, attempt_ms);
     if (d->size == 0) {
         fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "empty",
-            "`timeout` is a duration, or a map such as {attempt: 30s, total: 5m}, and here stands an empty map");
+            "`timeout` is a duration, or a map such as {attempt: 30s, total: 5m}, and this is an empty map");
         return false;
     }
     keys_known(l, d, "`timeout`", names, 2);

@@ -59,7 +59,7 @@ static void read_first(loader *l, file_channel *c, const doc *d)
     if (v == NULL)
         return;
     if (!c->unclear && c->c.secret == NULL && (due = first_due(c->c.rule, pawl_value_type(v))) != NULL)
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "default", "`default` of channel \"%s\" is %s, for it has `merge: %s`, and here stands %s", c->c.name,
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "default", "`default` of channel \"%s\" is %s, for it has `merge: %s`, and this is %s", c->c.name,
                  strcmp(due, "an array") == 0 ? "a list" : strcmp(due, "an object") == 0 ? "a map" : due, pawl_rule_name(c->c.rule), doc_what(l, d));
     buf_init(&b, &l->mem->alloc);
     canon(&b, v);
@@ -91,7 +91,7 @@ static void read_channel(loader *l, file_channel *c, const doc *d)
     if (d->kind == DOC_SCALAR && doc_type(d) == PAWL_TYPE_NULL)
         return;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "channel \"%s\" is a map such as {} or {merge: append, default: []}, and here stands %s", c->c.name,
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "channel \"%s\" is a map such as {} or {merge: append, default: []}, and this is %s", c->c.name,
                  doc_what(l, d));
         return;
     }
@@ -125,7 +125,7 @@ static void read_state(loader *l, const doc *d)
     if (d->kind == DOC_SCALAR && doc_type(d) == PAWL_TYPE_NULL)
         return;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`state` is a map of channels, such as {files: {}, facts: {merge: append}}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`state` is a map of channels, such as {files: {}, facts: {merge: append}}, and this is %s",
                  doc_what(l, d));
         return;
     }
@@ -148,7 +148,7 @@ static void check_name(loader *l, const doc *key)
     size_t n = strlen(key->text), m = strlen(CHOICE_SUFFIX);
 
     if (strcmp(key->text, "end") == 0)
-        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "bad-name", "`end` is where a run ends, and no name of a node: call it otherwise");
+        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "bad-name", "`end` is where a run ends, and cannot be the name of a node: choose another name");
     else if (n > m && strcmp(key->text + n - m, CHOICE_SUFFIX) == 0)
         fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "bad-name", "node \"%.80s\": names that end in " CHOICE_SUFFIX " are Pawl's own", key->text);
     else
@@ -160,7 +160,7 @@ static void read_nodes(loader *l, const doc *d)
     agent_file *a = l->a;
 
     if (d->kind != DOC_MAP || d->size == 0) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`nodes` is a map of nodes by name, {NAME: {run: [...], next: end}}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`nodes` is a map of nodes by name, {NAME: {run: [...], next: end}}, and this is %s",
                  doc_what(l, d));
         a->bad_target = true;
         return;
@@ -184,7 +184,7 @@ static void read_defaults(loader *l, const doc *d)
     const doc *one;
 
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`defaults` is a map such as {retry: {max_attempts: 3}, timeout: 1m}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`defaults` is a map such as {retry: {max_attempts: 3}, timeout: 1m}, and this is %s",
             doc_what(l, d));
         return;
     }
@@ -261,7 +261,7 @@ static bool read_plugins(loader *l, const doc *d)
     bool good = true;
 
     if (d->kind != DOC_LIST) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`plugins` is a list of files, such as [./plugin.so], and here stands %s", doc_what(l, d));
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`plugins` is a list of files, such as [./plugin.so], and this is %s", doc_what(l, d));
         return false;
     }
     for (size_t i = 0; i < d->size; i++) {

@@ -35,7 +35,7 @@ static void put_call(loader *l, file_node *n, const char *key, form *f)
 static void check_program(loader *l, const doc *d)
 {
     if (d->kind == DOC_LIST && d->size > 0 && d->items[0]->kind == DOC_SCALAR && !d->items[0]->plain && d->items[0]->size == 0)
-        fault_at(l->f, d->items[0]->at, PAWL_SEVERITY_FAULT, "empty", "the first of `run` is the program, and here stands an empty text");
+        fault_at(l->f, d->items[0]->at, PAWL_SEVERITY_FAULT, "empty", "the first of `run` is the program, and this is an empty text");
 }
 
 static void read_run(loader *l, file_node *n, const doc *d, const char *label)
@@ -238,7 +238,7 @@ static void read_maps(loader *l, file_node *n, const doc *d, bool in)
 
     n->maps_given = true;
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a map of channels, %s, and here stands %s", in ? "in" : "out",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a map of channels, %s, and this is %s", in ? "in" : "out",
                  in ? "{inner: outer}" : "{outer: inner}", doc_what(l, d));
         return;
     }
@@ -287,7 +287,7 @@ static void read_tool_node(loader *l, file_node *n, const doc *d, const char *la
 static void read_with(loader *l, file_node *n, const doc *d, const char *label)
 {
     if (d->kind != DOC_MAP)
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`with` is a map of what the tool is given, such as {file_path: notes.txt}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`with` is a map of what the tool is given, such as {file_path: notes.txt}, and this is %s",
                  doc_what(l, d));
     else
         n->call = form_any(l, d, label);
@@ -408,7 +408,7 @@ static void read_options(loader *l, file_node *n, const doc *d, const char *labe
 {
     (void)label;
     if (d->kind != DOC_LIST || d->size == 0)
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`options` is a list of the answers that are possible, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`options` is a list of the answers that are possible, and this is %s",
                  doc_what(l, d));
     else
         n->options = doc_value(d, l->mem, l->f);
@@ -711,7 +711,7 @@ void node_read(loader *l, file_node *n, const doc *d)
     if (d->kind != DOC_MAP) {
         fault_at(l->f, d->kind == DOC_SCALAR && d->size == 0 ? n->at : d->at, PAWL_SEVERITY_FAULT, "type",
                  "node \"%s\" is a map such as {run: [wc, -l, file], next: end}, "
-                 "and here stands %s", n->name, doc_what(l, d));
+                 "and this is %s", n->name, doc_what(l, d));
         l->a->bad_target = true;
         return;
     }

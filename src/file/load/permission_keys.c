@@ -23,7 +23,7 @@ static const pawl_value *texts(loader *l, const doc *d, const char *key, bool ru
     const char *text;
 
     if (d->kind != DOC_LIST) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a list of texts, such as [%s], and here stands %s", key,
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a list of texts, such as [%s], and this is %s", key,
                  rules ? "\"Bash(git diff:*)\"" : "../shared", doc_what(l, d));
         return NULL;
     }
@@ -45,7 +45,7 @@ static void read_permissions(loader *l, const doc *d)
     uint32_t ms = 0;
 
     if (d->kind != DOC_MAP) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`permissions` is a map of rules, {allow: [], ask: [], deny: []}, and here stands %s",
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`permissions` is a map of rules, {allow: [], ask: [], deny: []}, and this is %s",
             doc_what(l, d));
         return;
     }
@@ -89,7 +89,7 @@ void read_guards(loader *l, const doc *d)
         const doc *one = doc_get(d, rows[i].key);
 
         if (one != NULL && l->a->above != NULL && doc_get(l->a->d, "agent") != NULL)
-            fault_at(l->f, one->at, PAWL_SEVERITY_WARNING, "inner", "what this agent may do and spend says whoever calls it: its `%s` counts where it is run by itself",
+            fault_at(l->f, one->at, PAWL_SEVERITY_WARNING, "inner", "the caller of this agent decides what it may do and spend: its `%s` applies only when it is run by itself",
                      rows[i].key);
         else if (one != NULL && l->a->above != NULL)
             fault_at(l->f, one->at, PAWL_SEVERITY_FAULT, "inner",

@@ -62,7 +62,7 @@ static void read_writes(loader *l, file_node *n, const doc *d, const char *key, 
     assignment *grown;
 
     if (d->kind != DOC_MAP || d->size == 0) {
-        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a map of channels and expressions, such as {total: '.a + .b'}, and here stands %s", key,
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "type", "`%s` is a map of channels and expressions, such as {total: '.a + .b'}, and this is %s", key,
                  doc_what(l, d));
         return;
     }
@@ -187,7 +187,7 @@ static void check_assignment(loader *l, const assignment *a)
                  "`%s` adds to a list, and channel \"%s\" has `merge: %s`: give it `merge: append`, or write `set`", a->key,
                  a->channel, rule);
     else if (a->extend && type != PAWL_TYPE_NONE && type != PAWL_TYPE_ARRAY)
-        fault_at(l->f, a->value_at, set ? newly(l) : PAWL_SEVERITY_FAULT, "set", "what extends \"%s\" is a list, and here stands %s: `append` adds one element",
+        fault_at(l->f, a->value_at, set ? newly(l) : PAWL_SEVERITY_FAULT, "set", "what extends \"%s\" is a list, and this is %s: `append` adds one element",
                  a->channel, type_words(type));
     else if (set && !a->overwrite && !a->extend && type == PAWL_TYPE_ARRAY && rule_adds(c->c.rule))
         list_told(l, c, a);

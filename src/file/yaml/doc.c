@@ -127,7 +127,7 @@ bool doc_keys_check(const doc *map, arena *mem, faults *f)
         if (strcmp(sorted[i]->text, first->text) != 0)
             first = sorted[i];
         else
-            fault_at(f, sorted[i]->at, PAWL_SEVERITY_FAULT, "duplicate-key", "key \"%.*s\" stands already in line %u of this map: keep one of them",
+            fault_at(f, sorted[i]->at, PAWL_SEVERITY_FAULT, "duplicate-key", "key \"%.*s\" is already in line %u of this map: keep one of them",
                      shown(first->text, first->size), first->text, (unsigned)first->at.line);
     }
     return true;

@@ -233,7 +233,7 @@ static bool event_read(yaml_reading *y, const yaml_event_t *e)
         return holder_end(y);
     case YAML_STREAM_END_EVENT:
         if (y->root == NULL)
-            fault_at(y->r->f, (source_place){ y->r->file, 1, 1 }, PAWL_SEVERITY_FAULT, "syntax", "nothing stands in this file: `pawl init` writes one to begin with");
+            fault_at(y->r->f, (source_place){ y->r->file, 1, 1 }, PAWL_SEVERITY_FAULT, "syntax", "this file is empty: `pawl init` writes an example");
         return false;
     case YAML_NO_EVENT:
     case YAML_STREAM_START_EVENT:
