@@ -66,7 +66,8 @@ void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now)
     a->overran = a->start_seen = false;
     a->called_ms = 0;
     a->exceeded = NULL;
-    a->stop = a->lease_lost = a->not_started = a->planned = false;
+    a->stop = a->lease_lost = a->not_started = false;
+    a->planned = false;
     a->thread_replaced = false;
     a->stop_ms = 0;
     entry_move(entry, ENTRY_RUNNING);
