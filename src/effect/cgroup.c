@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define MOUNT "/sys/fs/cgroup"
-enum { LINE_SIZE = PATH_MAX + 64, REMOVE_TIMES = 100, REMOVE_WAIT_NS = 2000000, LEFT_SECONDS = 600 };
+enum { LINE_SIZE = PATH_MAX + 64, REMOVE_TIMES = 105, REMOVE_FIRST_NS = 50000, REMOVE_WAIT_NS = 2000000, LEFT_SECONDS = 600 };
 
 /* ---- files of a group ---------------------------------------------------------------------------------- */
 
@@ -184,14 +184,15 @@ static void kill_all(const char *folder)
     fclose(f);
 }
 
-/* The kernel needs a moment after the last process. */
+/* The last process of a sandbox ends a moment after the one that is waited for: usually within the first of these waits. */
 static void folder_remove(const char *folder)
 {
-    const struct timespec moment = { .tv_nsec = REMOVE_WAIT_NS };
+    struct timespec moment = { .tv_nsec = REMOVE_FIRST_NS };
 
     for (int i = 0; rmdir(folder) != 0 && errno == EBUSY && i < REMOVE_TIMES; i++) {
         kill_all(folder);
         nanosleep(&moment, NULL);
+        moment.tv_nsec = 2 * moment.tv_nsec < REMOVE_WAIT_NS ? 2 * moment.tv_nsec : REMOVE_WAIT_NS;
     }
 }
 
