@@ -2,7 +2,7 @@
  *
  * Called by inside.c, once. Allowed sockets: those of the sandbox's own network namespace, and connected pairs; not datagram pairs, which can send to any
  * address. io_uring is forbidden, since it makes sockets that no filter sees. */
-#define _DEFAULT_SOURCE         /* dprintf, SYS_ */
+#define _GNU_SOURCE             /* SYS_ */
 #include "inside/inside.h"
 
 #include <errno.h>

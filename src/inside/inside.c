@@ -20,8 +20,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -60,7 +58,7 @@ static int option_read(options *o, char **argv, int left)
         return o->proxy = true;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (strcmp(argv[0], limits[i].name) == 0)
-            return left > 1 && lowered(limits[i].which, (rlim_t)strtoull(argv[1], NULL, 10)) ? 2 : -1;
+            return left > 1 && lowered(limits[i].which, (rlim_t)number_of(argv[1])) ? 2 : -1;
     return 0;
 }
 
@@ -101,6 +99,6 @@ int main(int argc, char **argv)
     if ((code = restricted(&o, argv + first, n - first)) != 0)
         return code;
     execvp(argv[n + 1], argv + n + 1);
-    (void)dprintf(STDERR_FILENO, "%s: %s\n", argv[n + 1], strerror(errno));
+    (void)line_write(STDERR_FILENO, argv[n + 1], ": ", strerror(errno));
     return NO_PROGRAM;
 }

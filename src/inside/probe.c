@@ -1,10 +1,9 @@
 /* probe.c - tries each wall of the sandbox from within, for `pawl doctor` and the tests.
  *
  * Called by inside.c after every restriction. A wall is shut when the attempt fails; each attempt is the real one and harms nothing. */
-#define _GNU_SOURCE             /* syscall, unshare */
+#define _GNU_SOURCE             /* syscall */
 #include "inside/inside.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -12,11 +11,9 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -59,8 +56,8 @@ static bool connects(const struct sockaddr *at, socklen_t size)
 
 static bool loopback(const char *port)
 {
-    const struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(port, NULL, 10)),
-                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    const struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = net16((uint16_t)number_of(port)),
+                                    .sin_addr.s_addr = net32(INADDR_LOOPBACK) };
 
     return connects((const struct sockaddr *)&at, sizeof at);
 }
@@ -69,19 +66,18 @@ static bool unix_path(const char *path)
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
 
-    (void)snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
-    return connects((const struct sockaddr *)&at, sizeof at);
+    return joined(at.sun_path, sizeof at.sun_path, path, "") && connects((const struct sockaddr *)&at, sizeof at);
 }
 
 static bool abstract(const char *name)
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
-    const int n = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "%s", name);
 
-    return connects((const struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n));
+    return joined(at.sun_path + 1, sizeof at.sun_path - 1, name, "") &&
+           connects((const struct sockaddr *)&at, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name)));
 }
 
-static bool signals(const char *pid) { return kill((pid_t)strtol(pid, NULL, 10), 0) == 0; }
+static bool signals(const char *pid) { return kill((pid_t)number_of(pid), 0) == 0; }
 static bool has_variable(const char *name) { return getenv(name) != NULL; }
 
 /* In a child: a namespace that was made would change this process. */
@@ -95,8 +91,8 @@ static bool in_child(bool (*fn)(void))
     return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static bool namespace_made(void) { return unshare(CLONE_NEWUSER) == 0; }
-static bool traced(void) { return ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0; }
+static bool namespace_made(void) { return syscall(SYS_unshare, CLONE_NEWUSER) == 0; }
+static bool traced(void) { return syscall(SYS_ptrace, 0, 0, NULL, NULL) == 0; }      /* PTRACE_TRACEME */
 
 static bool keyring(void)
 {
@@ -117,7 +113,7 @@ static bool ring(void)
 /* More processes than the limit, all of which wait. */
 static bool processes(const char *limit)
 {
-    const long most = strtol(limit, NULL, 10) + 8;
+    const long most = (long)number_of(limit) + 8;
     bool all = true;
     int gate[2];
     pid_t pid;
@@ -142,7 +138,7 @@ static bool processes(const char *limit)
 
 static bool memory(const char *limit)
 {
-    const size_t size = (size_t)strtoull(limit, NULL, 10) + (1U << 20);
+    const size_t size = (size_t)number_of(limit) + (1U << 20);
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (p == MAP_FAILED)
@@ -167,12 +163,13 @@ int probe_walls(char *const *with, int n)
     static const struct { const char *name; bool (*alone)(void); } own[] = {
         { "namespace", namespace_made }, { "ptrace", traced }, { "keyring", keyring }, { "io_uring", ring }, { "core", core_file },
     };
+    bool said = true;
 
     for (int k = 0; k + 1 < n; k += 2)
         for (size_t i = 0; i < sizeof given / sizeof *given; i++)
             if (strcmp(with[k], given[i].name) == 0)
-                printf("%s %s\n", with[k], given[i].with(with[k + 1]) ? "open" : "shut");
+                said = line_write(STDOUT_FILENO, with[k], " ", given[i].with(with[k + 1]) ? "open" : "shut") && said;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        printf("%s %s\n", own[i].name, in_child(own[i].alone) ? "open" : "shut");
-    return fflush(stdout) == 0 ? 0 : CANNOT;
+        said = line_write(STDOUT_FILENO, own[i].name, " ", in_child(own[i].alone) ? "open" : "shut") && said;
+    return said ? 0 : CANNOT;
 }

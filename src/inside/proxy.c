@@ -4,7 +4,6 @@
 #define _GNU_SOURCE             /* setenv */
 #include "inside/inside.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,17 +29,17 @@ static int sent(int fd)
 int proxy_offer(void)
 {
     static const char *const names[] = { "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY" };
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = net32(INADDR_LOOPBACK) };
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     socklen_t size = sizeof at;
-    char url[48];
+    char port[NUMBER_SIZE], url[48];
 
     if (fd < 0 || bind(fd, (const struct sockaddr *)&at, sizeof at) != 0 || listen(fd, BACKLOG) != 0 ||
         getsockname(fd, (struct sockaddr *)&at, &size) != 0 || !sent(fd))
         return cannot("the way to the network cannot be made");
     close(fd);
     close(CHANNEL);
-    (void)snprintf(url, sizeof url, "http://127.0.0.1:%u", (unsigned)ntohs(at.sin_port));
+    (void)joined(url, sizeof url, "http://127.0.0.1:", number_text(net16(at.sin_port), port));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (setenv(names[i], url, 1) != 0)
             return cannot("there is no memory for a variable");

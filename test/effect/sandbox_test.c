@@ -333,6 +333,45 @@ PAWL_TEST(test_P1_what_ends_in_the_sandbox_is_called_by_its_name)
     hand_free(&h);
 }
 
+static void file_write(const char *folder, const char *name, const char *text, mode_t mode)
+{
+    char path[200];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    CHECK((f = fopen(path, "w")) != NULL && fputs(text, f) >= 0 && fclose(f) == 0 && chmod(path, mode) == 0);
+}
+
+/* `inside` has an execvp() of its own. */
+PAWL_TEST(test_a_sandboxed_command_is_found_and_started_as_elsewhere)
+{
+    static const struct { const char *run, *path, *out, *err; int status; } all[] = {
+        { "[\"./greets\",\"you\"]", "/usr/bin:/bin", "hello you\n", "", 0 },
+        { "[\"greets\",\"you\"]", "/nowhere:/etc/passwd::/usr/bin:/bin", "hello you\n", "", 0 },
+        { "[\"greets\"]", "/nowhere:/usr/bin", "", "greets: No such file or directory\n", 127 },
+        { "[\"./plain\"]", "/usr/bin", "", "./plain: Permission denied\n", 127 },
+        { "[\"plain\"]", ":/usr/bin", "", "plain: Permission denied\n", 127 },
+        { "[\"sh\",\"-c\",\"exit 3\"]", "/usr/bin:/bin", "", "", 3 },
+    };
+    char folder[] = "/var/tmp/pawl-found-XXXXXX", args[400];
+    hand h;
+
+    needs_plan();
+    hand_init(&h);
+    CHECK(mkdtemp(folder) != NULL);
+    file_write(folder, "greets", "echo hello $1\n", 0755);
+    file_write(folder, "plain", "echo hello\n", 0644);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(args, sizeof args, "{\"run\":%s,\"cwd\":\"%s\",\"env\":{\"PATH\":\"%s\"}}", all[i].run, folder, all[i].path);
+        CHECK_INT(hand_over(&h, in_plan, args), PAWL_OK);
+        CHECK_STR(said(&h, "/stdout"), all[i].out);
+        CHECK_STR(said(&h, "/stderr"), all[i].err);
+        CHECK_INT(number(&h, "/status"), all[i].status);
+    }
+    hand_free(&h);
+    CHECK_INT(nftw(folder, house_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 /* Started anew where the kernel seems to have no Landlock: then there is no sandbox for plan mode, and the reason is told. */
 static int without_landlock(void)
 {
