@@ -1,4 +1,4 @@
-/* claude_settings.c - the settings files of Claude Code, where they lie, in the words of Pawl's own settings (P14).
+/* claude_settings.c - reads the settings files of Claude Code, in the form of Pawl's own settings (P14).
  *
  * Called by settings.c and by the verb that begins a conversation, on their thread. What a file of a project widens counts once the person trusts the
  * folder. A member that is not known here may restrict: it is refused by its name, unless the person has said that it is ignored. */

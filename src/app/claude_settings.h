@@ -1,4 +1,4 @@
-/* claude_settings.h - the settings files of Claude Code, where they lie, in the words of Pawl's own settings (P14). */
+/* claude_settings.h - the settings files of Claude Code, in the form of Pawl's own settings (P14). */
 #ifndef APP_CLAUDE_SETTINGS_H
 #define APP_CLAUDE_SETTINGS_H
 

@@ -1,4 +1,4 @@
-/* given.c - what a call gives beside the settings: rules and folders of its command line, and hooks of a client that is connected.
+/* given.c - rules and folders of a command line, and hooks of a connected client, in addition to the settings.
  *
  * Called when a run begins and each time it goes on, on the thread that drives the session. Owns nothing.
  * Invariant: what only widens holds as long as the call that gave it. What restricts stays: a later call keeps the ask and deny rules and the hooks that it

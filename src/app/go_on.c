@@ -1,4 +1,4 @@
-/* go_on.c - the one function that says what a run takes before it is driven again: the mode that is given, and the current settings (P1, P2).
+/* go_on.c - the one function that decides what a run takes before it continues: the given mode, and the current settings (P1, P2).
  *
  * Called by every verb that goes on with a run, and by a worker for each run that it claims, on the thread that drives the session. Writes nothing. */
 #include "app/run_settings.h"

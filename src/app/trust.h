@@ -1,4 +1,4 @@
-/* trust.h - whose settings the person trusts, as they were then: the files, and the scripts that their hooks run (P9). */
+/* trust.h - which projects' settings the person trusts, with the digests of the files and of the scripts that their hooks run (P9). */
 #ifndef APP_TRUST_H
 #define APP_TRUST_H
 

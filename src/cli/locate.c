@@ -1,4 +1,4 @@
-/* locate.c - finds the store and the run that a call means; draws ids for new runs.
+/* locate.c - opens the store of a call, and finds the run in it; draws ids for new runs.
  *
  * Called by the verbs and open_session.c, on the main thread. A store that is opened belongs to the caller. */
 #include "app/tokens.h"

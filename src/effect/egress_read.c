@@ -1,4 +1,4 @@
-/* egress_read.c - reads what a client of the proxy says first: the head of a request, and in a tunnel the name that TLS or HTTP gives its host.
+/* egress_read.c - reads the first bytes of a client of the proxy: the head of a request, and in a tunnel the name that TLS or HTTP gives its host.
  *
  * Called by egress.c for each connection. Pure; bytes come from the sandbox, so nothing about them is trusted. */
 #include "effect/egress.h"

@@ -1,4 +1,4 @@
-/* hook_foreign.c - makes the `hooks` of Claude Code's settings such that hooks_read_in reads them, and says what is left out (P14).
+/* hook_foreign.c - converts the `hooks` of Claude Code's settings to the form that hooks_read_in reads, and reports what is left out (P14).
  *
  * Owns nothing; pure, any thread. Called when settings are loaded.
  * Invariant: what could deny something and is not here is refused by its name, unless the person has said that it is ignored. */

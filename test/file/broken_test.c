@@ -105,7 +105,7 @@ PAWL_TEST(test_every_fault_is_told_at_once_in_its_place)
     corpus_close(&c);
 }
 
-/* ---- kinds: what is found this is in docs/ERRORS.md, and what stands there is found here ------------------- */
+/* ---- kinds: every kind that is found is in docs/ERRORS.md, and every kind that is there is found ----------------------- */
 
 typedef struct kinds { char *names[KINDS_MAX]; size_t n; } kinds;
 

@@ -1,4 +1,4 @@
-/* chat_agent.c - the agent of a chat without a file, from the words of the call and of its client, and the settings of its requests.
+/* chat_agent.c - the agent of a chat without a file, from the options of the call and of its client, and the settings of its requests.
  *
  * Called by chat.c on the main thread; chat_config() by the listener, too, which owns no session. */
 #include "cli/chat/chat.h"

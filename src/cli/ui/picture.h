@@ -1,4 +1,4 @@
-/* picture.h - inside the view: what the changes of a run's items say, kept until it is drawn (view.c, view_draw.c). */
+/* picture.h - inside the view: the state of a run, made from the changes of its items, kept until it is drawn (view.c, view_draw.c). */
 #ifndef CLI_PICTURE_H
 #define CLI_PICTURE_H
 

@@ -1,4 +1,4 @@
-/* receipts.c - what a handler said becomes the receipt of its command.
+/* receipts.c - makes the receipt of a command from the reply of its handler.
  *
  * Called on the driving thread; reply_check() and reply_limit() by sql_command.c in the transaction of a commit, too. No lock, no store. */
 #include "engine/command/attempt.h"

@@ -1,4 +1,4 @@
-/* request.c - one request: parsed by llhttp in its strict form, with limits, and without anything that could mean two things (N4, RFC 9112).
+/* request.c - one request: parsed by llhttp in its strict form, with limits; ambiguous requests are refused (N4, RFC 9112).
  *
  * Called by conn.c with bytes as they come. Loop thread. A refusal sets parse.refused and parse.why; the connection then replies and closes. */
 #include "net/http/http_inner.h"
