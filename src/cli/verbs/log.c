@@ -491,7 +491,7 @@ static void say_losses(log *l, int64_t until_ms)
             loss_text(l, &l->losses[n]);
         l->lost = l->losses[n].fence;
     }
-    l->losses += n;
+    l->losses = n > 0 ? l->losses + n : l->losses;
     l->nlosses -= n;
     l->losses_cap -= n;
 }
