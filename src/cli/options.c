@@ -436,7 +436,7 @@ int cli_captured(const cli_program *program, cli_served *call, int argc, char **
 {
     FILE *none = fopen("/dev/null", "w");
     cli_call c = { .program = program, .verb = argc > 0 ? cli_verb_named(program, argv[0]) : NULL, .said = call->said, .why = &call->why, .out = call->out,
-                   .err = none, .served = true, .who = call->who, .delivery = call->delivery };
+                   .err = none, .served = true, .who = call->who, .delivery = call->delivery, .machine = call->machine };
     int code = EXIT_FAILED;
 
     call->said[0] = '\0';
@@ -498,6 +498,8 @@ static int dispatch(const cli_program *p, int argc, char **argv)
         return help_unknown(p, NULL);
     if (strcmp(argv[1], "@man") == 0)
         return man_page(p);
+    if (strcmp(argv[1], "@api") == 0)
+        return api_page();
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return call(p, cli_verb_named(p, "help"), argc - 2, argv + 2, false);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "-v") == 0) {

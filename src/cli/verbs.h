@@ -33,5 +33,6 @@ void hold_drop(pawl_store *s, const char *run, uint64_t fence);
 /* ---- man.c ------------------------------------------------------------------------------------- */
 
 int man_page(const cli_program *p);     /* prints pawl(1) as scdoc source */
+int api_page(void);                     /* api.c: prints docs/API.md */
 
 #endif

@@ -216,6 +216,7 @@ void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *cons
     k->how = *how;
     k->code = 1;
     k->verb = (serve_verb){ .who = by->who, .n = (int)n, .words = k->words, .out = &k->out };
+    k->verb.machine = how->machine;     /* of the configuration */
     if (how->key != NULL) {
         delivery_of(by->who, how->key, k->delivery);
         k->verb.delivery = k->delivery;

@@ -1,4 +1,4 @@
-/* plain.c - the routes that are no verb: health, items and streams of items. Loop thread. */
+/* plain.c - the routes that are no verb: health, items and streams of items, machines. Loop thread. */
 #include "serve/serve_inner.h"
 
 #include <stdlib.h>
@@ -76,4 +76,54 @@ void serve_many_events(server *s, http_req *r, const admitted *by, const char *r
         problem(r, 400, "invalid", "run: name at least one run, as in ?run=A&run=B");
     else
         follow_runs(s, r, by, runs, n, p);
+}
+
+/* ---- machines ------------------------------------------------------------------------------------------------------------- */
+
+static bool machine_fits(const asker *who, const serve_machine *m)
+{
+    bool fits = who->nmachines == 0;
+
+    for (size_t i = 0; i < who->nmachines && !fits; i++)
+        fits = strcmp(who->machines[i], m->name) == 0;
+    return fits;
+}
+
+const serve_machine *machine_seen(server *s, http_req *r, const asker *who, const char *name)
+{
+    for (size_t i = 0; i < s->config->nmachines; i++)
+        if (strcmp(s->config->machines[i].name, name) == 0 && machine_fits(who, &s->config->machines[i]))
+            return &s->config->machines[i];
+    problem(r, 404, "gone", "no such machine; GET /v1/machines lists those of this server");
+    return NULL;
+}
+
+void serve_machines(server *s, http_req *r, const admitted *by, const char *run, const params *p)
+{
+    size_t n = 0;
+    buf b;
+
+    (void)run, (void)p;
+    buf_init(&b, NULL);
+    buf_word(&b, "{\"machines\":[");
+    for (size_t i = 0; i < s->config->nmachines; i++)
+        if (machine_fits(by->who, &s->config->machines[i])) {
+            buf_text(&b, n++ > 0 ? "," : "");
+            buf_text(&b, s->config->machines[i].json);
+        }
+    buf_word(&b, "]}\n");
+    text_reply(r, "application/json", &b);
+}
+
+void serve_one_machine(server *s, http_req *r, const admitted *by, const char *name, const params *p)
+{
+    const serve_machine *m = machine_seen(s, r, by->who, name);
+    buf b;
+
+    (void)p;
+    if (m == NULL)
+        return;
+    buf_init(&b, NULL);
+    buf_fmt(&b, "%s\n", m->json);
+    text_reply(r, "application/json", &b);
 }

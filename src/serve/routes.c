@@ -26,19 +26,19 @@ static const parameter *member_named(const parameter *all, const char *name)
 
 /* ---- from a request to its row ----------------------------------------------------------------------------------------- */
 
-/* Whether `path` is of this row; the segments at {run} go to `runs`. */
+/* Whether `path` is of this row; the segments at {run} and {machine} go to `runs`. */
 static bool fits(const route *row, const char *path, pawl_bytes runs[RUNS_IN_PATH], size_t *nruns)
 {
     const char *want = row->path;
 
     *nruns = 0;
     while (*want != '\0' && *path != '\0') {
-        if (strncmp(want, "{run}", 5) == 0) {
+        if (*want == '{') {
             const size_t size = strcspn(path, "/");
 
             runs[*nruns] = (pawl_bytes){ path, size };
             ++*nruns;
-            want += 5;
+            want += strcspn(want, "}") + 1;
             path += size;
         } else if (*want++ != *path++) {
             return false;
@@ -138,11 +138,12 @@ static bool key_fits(http_req *r, const route *row, const char *run, params *p, 
 }
 
 /* The words of the row's verb: options as --NAME=VALUE, so that no value is taken for an option, and runs and arguments after "--". */
-static void serve_words(server *s, http_req *r, const route *row, const admitted *by, const char *const *runs, size_t nruns, params *p)
+static void serve_words(server *s, http_req *r, const route *row, const admitted *by, const char *const *runs, size_t nruns, const call_order *order,
+                        params *p)
 {
     static const size_t own = 16;
     const char *words[PARAMS_MAX + BODY_WORDS_MAX + 16];
-    call_order how = row->how;
+    call_order how = *order;
     body_words body;
     size_t n = 0;
 
@@ -173,6 +174,20 @@ static void serve_words(server *s, http_req *r, const route *row, const admitted
     calls_add(s->calls, r, by, words, n, &how);
 }
 
+static bool of_machine(const route *row) { return strstr(row->path, "{machine}") != NULL; }
+
+/* The verb gets the file of the machine, and begins no run of another one. */
+static void serve_begin(server *s, http_req *r, const route *row, const admitted *by, const char *name, params *p)
+{
+    const serve_machine *m = machine_seen(s, r, by->who, name);
+    call_order how = row->how;
+
+    if (m == NULL)
+        return;
+    how.machine = m->hash;
+    serve_words(s, r, row, by, &m->path, 1, &how, p);
+}
+
 static void serve_row(server *s, http_req *r, const route *row, const admitted *by, const pawl_bytes *segments, size_t nruns)
 {
     const char *runs[RUNS_IN_PATH] = { NULL };
@@ -188,10 +203,12 @@ static void serve_row(server *s, http_req *r, const route *row, const admitted *
     }
     for (size_t i = 0; i < p.n && good; i++)
         good = option_fits(r, row, p.names[i], p.values[i]);
-    for (size_t i = 0; i < nruns && good; i++)
+    for (size_t i = 0; i < nruns && good && !of_machine(row); i++)
         good = run_is_seen(s, r, by->who, runs[i]);
-    if (good && row->verb != NULL)
-        serve_words(s, r, row, by, runs, nruns, &p);
+    if (good && row->verb != NULL && of_machine(row))
+        serve_begin(s, r, row, by, runs[0], &p);
+    else if (good && row->verb != NULL)
+        serve_words(s, r, row, by, runs, nruns, &row->how, &p);
     else if (good)
         row->serve(s, r, by, runs[0], &p);
     params_free(&p);

@@ -135,6 +135,8 @@ static void on_signal(void *ctx)
     if (read(st->fd, &info, sizeof info) != (ssize_t)sizeof info || http_stopping(st->s->http))
         return;
     note(st->s, "stopping: what was asked is answered first, for %d s at most", DRAIN_MS / 1000);
+    if (st->s->works)
+        st->s->config->rest(st->s->config->ctx);
     http_stop(st->s->http, drained, st->s);
 }
 
@@ -152,6 +154,9 @@ static pawl_code run(server *s, stopper *st, pawl_err *err)
         rc = listen_on(s, s->config->listen[i], err);
     if (rc == PAWL_OK && s->config->token_note != NULL)
         note(s, "%s", s->config->token_note);
+    if (rc == PAWL_OK && s->config->work != NULL)
+        rc = s->config->work(s->config->ctx, err);
+    s->works = rc == PAWL_OK && s->config->work != NULL;
     if (rc == PAWL_OK)
         http_run(s->http);
     return rc;
@@ -194,6 +199,8 @@ pawl_code serve_run(const serve_config *config, pawl_err *err)
     else
         rc = err->code;
     pthread_sigmask(SIG_SETMASK, &before, NULL);        /* a verb that takes long: one more signal ends the process */
+    if (s.works)
+        config->worked(config->ctx);
     calls_free(s.calls);
     events_free(s.events);
     http_free(s.http);

@@ -16,6 +16,7 @@ typedef struct server {
     asker owner, root;
     token_list *tokens;         /* as their file was at `tokens_version`; NULL: it cannot be used, and no token of it counts */
     uint64_t tokens_version;
+    bool works;                 /* runs are driven here */
     unsigned misses;            /* wrong tokens that count against the limit; see guard.c */
     int64_t misses_ms;
     serve_calls *calls;
@@ -96,6 +97,7 @@ typedef struct call_order {
     const char *type;
     unsigned fine;              /* the exit codes that are no error, as bits */
     unsigned status;            /* of success; 200 has an entity tag, 201 a Location, 204 no body */
+    const char *machine;        /* the hash of the machine of a new run; NULL: any */
     const char *key;            /* the Idempotency-Key, with what it belongs to; NULL: none */
 } call_order;
 
@@ -105,7 +107,7 @@ enum { SCOPE_NAMED = 16, SCOPE_OPEN = 32 };     /* besides those of app/tokens.h
 
 typedef struct route {
     const char *method;         /* "GET", which is HEAD, too; "POST", "DELETE" */
-    const char *path;           /* {run} is the id of a run */
+    const char *path;           /* {run} is the id of a run, {machine} the name of a machine */
     const char *what;           /* one line, for docs and `/` */
     uint8_t scope;              /* a bit of app/tokens.h, or one of those above; 0: nobody */
     bool keyed;                 /* takes an Idempotency-Key */
@@ -117,14 +119,25 @@ typedef struct route {
     void (*serve)(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 } route;
 extern const route route_table[];       /* ends with a method of NULL */
-const char *scope_said(const route *row);       /* "read"; "any", "none" */
 
+void serve_openapi(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 void serve_index(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+
+/* ---- openapi.c ------------------------------------------------------------------------------------------------------------------- */
+
+/* `table` ends with a method of NULL. */
+void openapi_write(buf *b, const route *table);
+void api_page_write(buf *b, const route *table);        /* docs/API.md */
+const char *scope_said(const route *row);       /* "read"; "any", "none" */
 
 /* ---- plain.c: routes that are no verb ------------------------------------------------------------------------------------------ */
 
 void serve_health(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 void serve_ready(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+void serve_machines(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+void serve_one_machine(server *s, http_req *r, const admitted *by, const char *name, const params *p);
+/* NULL: there is none, or whoever asks may not see it; the request has ended. */
+const serve_machine *machine_seen(server *s, http_req *r, const asker *who, const char *name);
 void serve_items(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 void serve_run_events(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 void serve_many_events(server *s, http_req *r, const admitted *by, const char *run, const params *p);

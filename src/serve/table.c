@@ -102,6 +102,15 @@ static const parameter fork_members[] = {
     { .name = NULL }
 };
 
+static const parameter begin_members[] = {
+    { "input", MEMBER_JSON, .what = "the first values of its channels, an object" },
+    { "context", MEMBER_TEXT, .what = "the context of the run" },
+    { "label", MEMBER_LIST, .what = "labels of the run, besides those of the token" },
+    { "mode", MEMBER_TEXT, .what = "what nodes may do without approval; not above that of the token" },
+    { "id", MEMBER_TEXT, .what = "the id of the run; for tokens without --machine and --label, and without an Idempotency-Key" },
+    { .name = NULL }
+};
+
 /* ---- the table ---------------------------------------------------------------------------------------------------------------- */
 
 static const char *const json_only[] = { "--json", NULL }, *const left[] = { "--no-run", "--json", NULL }, *const nothing[] = { NULL };
@@ -113,17 +122,25 @@ static const char *const json_only[] = { "--json", NULL }, *const left[] = { "--
       .how = { .type = JSON, .fine = 1, .status = 202 } }
 
 const route route_table[] = {
-    { "GET", "/", "these routes", SCOPE_NAMED, .params = none, .serve = serve_index },
-    { "GET", "/healthz", "the server answers", SCOPE_OPEN, .params = none, .serve = serve_health },
-    { "GET", "/readyz", "the store can be read, and the server does not stop", SCOPE_NAMED, .params = none, .serve = serve_ready },
+    { "GET", "/", "these routes", SCOPE_NAMED, .params = none, .how = { .type = JSON }, .serve = serve_index },
+    { "GET", "/healthz", "the server answers", SCOPE_OPEN, .params = none, .how = { .type = JSON }, .serve = serve_health },
+    { "GET", "/readyz", "the store can be read, and the server does not stop", SCOPE_NAMED, .params = none, .how = { .type = JSON }, .serve = serve_ready },
+    { "GET", "/v1/openapi.json", "these routes as an OpenAPI 3.1 document", SCOPE_NAMED, .params = none, .how = { .type = JSON }, .serve = serve_openapi },
     READS("/v1/runs", "ls", ls_params, "the runs of the store, newest first: as `pawl ls --json`"),
-    { "GET", "/v1/events", "a stream of what happens in the runs that `run` names (SSE)", SCOPE_READ, .params = events_params, .serve = serve_many_events },
+    { "GET", "/v1/events", "a stream of what happens in the runs that `run` names (SSE)", SCOPE_READ, .params = events_params,
+      .how = { .type = "text/event-stream" }, .serve = serve_many_events },
     READS("/v1/waits", "inbox", inbox_params, "the open questions of all runs: as `pawl inbox --json`"),
+    { "GET", "/v1/machines", "the machines of this server's files", SCOPE_READ, .params = none, .how = { .type = JSON }, .serve = serve_machines },
+    { "GET", "/v1/machines/{machine}", "a machine: its name, hash, input schema and nodes", SCOPE_READ, .params = none, .how = { .type = JSON },
+      .serve = serve_one_machine },
+    { "POST", "/v1/machines/{machine}/runs", "begin a run: as `pawl run --no-run`", SCOPE_RUN, .keyed = true, .verb = "run", .given = left, .params = none,
+      .members = begin_members, .how = { .type = JSON, .fine = 1, .status = 201 } },
     READS("/v1/runs/{run}", "show", show_params, "a run: as `pawl show --json`"),
     { "GET", "/v1/runs/{run}/log", "its journal: as `pawl log --json`", SCOPE_READ, .verb = "log", .given = json_only, .params = log_params,
       .how = { .type = "application/x-ndjson", .fine = 1, .status = 200 } },
-    { "GET", "/v1/runs/{run}/items", "its items, a page at a time", SCOPE_READ, .params = items_params, .serve = serve_items },
-    { "GET", "/v1/runs/{run}/events", "a stream of its items (SSE)", SCOPE_READ, .params = run_events_params, .serve = serve_run_events },
+    { "GET", "/v1/runs/{run}/items", "its items, a page at a time", SCOPE_READ, .params = items_params, .how = { .type = JSON }, .serve = serve_items },
+    { "GET", "/v1/runs/{run}/events", "a stream of its items (SSE)", SCOPE_READ, .params = run_events_params,
+      .how = { .type = "text/event-stream" }, .serve = serve_run_events },
     { "GET", "/v1/runs/{run}/graph", "its graph: as `pawl draw`", SCOPE_READ, .verb = "draw", .given = nothing, .params = draw_params,
       .how = { .type = "text/plain; charset=utf-8", .fine = 1, .status = 200 } },
     { "GET", "/v1/runs/{run}/diff/{run}", "where two runs part: as `pawl diff --json`", SCOPE_READ, .verb = "diff", .given = json_only, .params = diff_params,
@@ -145,17 +162,6 @@ const route route_table[] = {
       .how = { .type = JSON, .fine = 1, .status = 204 } },
     { .method = NULL }
 };
-
-const char *scope_said(const route *row)
-{
-    static const struct { uint8_t scope; const char *name; } rows[] = { { SCOPE_READ, "read" }, { SCOPE_ANSWER, "answer" }, { SCOPE_RUN, "run" },
-        { SCOPE_ADMIN, "admin" }, { SCOPE_NAMED, "any" }, { SCOPE_OPEN, "none" } };
-
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i].scope == row->scope)
-            return rows[i].name;
-    return "nobody";
-}
 
 static void row_json(buf *b, const route *row)
 {
@@ -187,3 +193,15 @@ void serve_index(server *s, http_req *r, const admitted *by, const char *run, co
     buf_fmt(&b, "],\"version\":\"%d.%d.%d\"}\n", PAWL_VERSION_MAJOR, PAWL_VERSION_MINOR, PAWL_VERSION_PATCH);
     text_reply(r, "application/json", &b);
 }
+
+void serve_openapi(server *s, http_req *r, const admitted *by, const char *run, const params *p)
+{
+    buf b;
+
+    (void)s, (void)by, (void)run, (void)p;
+    buf_init(&b, NULL);
+    openapi_write(&b, route_table);
+    text_reply(r, JSON, &b);
+}
+
+void serve_api_page(buf *out) { api_page_write(out, route_table); }

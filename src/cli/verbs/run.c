@@ -1,6 +1,7 @@
 /* run.c - `pawl run`: starts a new run of an agent file, or continues an existing one.
  *
  * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
+#include "app/tokens.h"
 #include "app/ways.h"
 #include "cli/run_driver.h"
 #include "cli/prove.h"
@@ -97,28 +98,6 @@ static pawl_code begin(session *s, void *ctx, pawl_err *err)
     return session_begin(s, ctx, err);
 }
 
-static int run_new(session *s, beginning *b)
-{
-    pawl_err err = {0};
-    size_t labels = b->info.labels[0] != NULL;
-
-    if ((b->input = input_of(s, &err)) == NULL)
-        return cli_fail(s->c, err.code, &err);
-    b->info.id = s->run;
-    b->info.context = cli_given(s->c, "context");
-    b->info.created_by = cli_by(s->c);
-    for (size_t i = 0; cli_given_at(s->c, "label", i) != NULL; i++) {
-        if (labels == sizeof b->info.labels / sizeof *b->info.labels || *cli_given_at(s->c, "label", i) == '\0')
-            return cli_usage(s->c, labels == sizeof b->info.labels / sizeof *b->info.labels ? "a run has 16 labels at most"
-                             : "a label is a text of at least one character");
-        b->info.labels[labels++] = cli_given_at(s->c, "label", i);
-    }
-    cli_note(s->c, "%s begins", s->run);
-    return drive_run(s, begin, b);
-}
-
-/* ---- one that is there ---------------------------------------------------------------------------------------- */
-
 /* The input at the start of the run, without Pawl's own channels; NULL: it was pruned, or there is no start. */
 static const pawl_value *begun_with(session *s)
 {
@@ -143,6 +122,82 @@ static const pawl_value *begun_with(session *s)
     return out;
 }
 
+static bool exists(pawl_store *store, const char *run, pawl_err *err)
+{
+    pawl_err why = {0};
+    pawl_head head;
+    pawl_code rc = store->verbs->head(store, run, &head, &why);
+
+    if (rc == PAWL_INVALID)
+        fail(err, rc, "--id %.64s: an id is of letters, digits, \".\", \"_\" and \"-\", and begins with a letter or a digit", run);
+    else if (rc != PAWL_OK && rc != PAWL_GONE)
+        fail(err, rc, "%s", why.text);
+    return rc == PAWL_OK;
+}
+
+/* --no-run: durable, and driven by whoever drives the runs of the store. The request that began it may come again (E16). */
+static int run_left(session *s, beginning *b)
+{
+    cli_call *c = s->c;
+    pawl_err err = {0};
+    pawl_code rc = PAWL_OK;
+    buf line;
+
+    b->info.dedupe_key = c->delivery;
+    pawl_engine_drain(s->engine);       /* its start is stored, with the file that it keeps, and no command leaves */
+    if (c->delivery == NULL || !exists(session_store(s), s->run, &err))
+        rc = err.code == PAWL_OK ? session_begin(s, b, &err) : err.code;
+    else if (!pawl_value_equal(b->input, begun_with(s)))
+        rc = fail(&err, PAWL_CONFLICT, "%s was begun with another input under this key", s->run);
+    if (rc < 0)
+        return cli_fail(c, rc, &err);
+    cli_note(c, "%s is begun, and not driven; go on: pawl resume %s", s->run, s->run);
+    if (c->json)
+        return cli_json(c, value_pack(&c->mem, NULL, "{s:s}", "run", s->run)) ? EXIT_DONE : EXIT_FAILED;
+    buf_init(&line, NULL);
+    buf_fmt(&line, "%s\n", s->run);
+    cli_put(c, &line);
+    buf_free(&line);
+    return EXIT_DONE;
+}
+
+/* The labels that are given, and those of whoever asks a server, so that it sees the run. EXIT_DONE, or the usage error was printed. */
+static int labels_give(session *s, beginning *b)
+{
+    const asker *who = s->c->who;
+    size_t labels = b->info.labels[0] != NULL;
+
+    for (size_t i = 0; who != NULL && i < who->nlabels && labels < sizeof b->info.labels / sizeof *b->info.labels; i++)
+        b->info.labels[labels++] = who->labels[i];
+    for (size_t i = 0; cli_given_at(s->c, "label", i) != NULL; i++) {
+        if (labels == sizeof b->info.labels / sizeof *b->info.labels || *cli_given_at(s->c, "label", i) == '\0')
+            return cli_usage(s->c, labels == sizeof b->info.labels / sizeof *b->info.labels ? "a run has 16 labels at most"
+                             : "a label is a text of at least one character");
+        b->info.labels[labels++] = cli_given_at(s->c, "label", i);
+    }
+    return EXIT_DONE;
+}
+
+static int run_new(session *s, beginning *b)
+{
+    pawl_err err = {0};
+    int code;
+
+    if ((b->input = input_of(s, &err)) == NULL)
+        return cli_fail(s->c, err.code, &err);
+    b->info.id = s->run;
+    b->info.context = cli_given(s->c, "context");
+    b->info.created_by = cli_by(s->c);
+    if ((code = labels_give(s, b)) != EXIT_DONE)
+        return code;
+    if (cli_given(s->c, "no-run") != NULL)
+        return run_left(s, b);
+    cli_note(s->c, "%s begins", s->run);
+    return drive_run(s, begin, b);
+}
+
+/* ---- one that is there ---------------------------------------------------------------------------------------- */
+
 static int run_again(session *s)
 {
     pawl_err err = {0};
@@ -156,19 +211,6 @@ static int run_again(session *s)
     }
     cli_note(s->c, "%s is there already, and goes on", s->run);
     return resume_session(s);
-}
-
-static bool exists(pawl_store *store, const char *run, pawl_err *err)
-{
-    pawl_err why = {0};
-    pawl_head head;
-    pawl_code rc = store->verbs->head(store, run, &head, &why);
-
-    if (rc == PAWL_INVALID)
-        fail(err, rc, "--id %.64s: an id is of letters, digits, \".\", \"_\" and \"-\", and begins with a letter or a digit", run);
-    else if (rc != PAWL_OK && rc != PAWL_GONE)
-        fail(err, rc, "%s", why.text);
-    return rc == PAWL_OK;
 }
 
 /* A refusal is an error of the file, not of a run. */
@@ -228,6 +270,15 @@ static int run_there(session *s, pawl_store *store, const char *id)
 
 /* ---- which of both ---------------------------------------------------------------------------------------------- */
 
+/* Of a call for a server: no run begins above the mode that whoever asks may give. */
+static void mode_lower(session *s, beginning *b)
+{
+    if (s->c->who == NULL || b->mode <= s->c->who->most)
+        return;
+    b->mode = s->c->who->most;
+    b->info.mode = pawl_mode_name(b->mode);
+}
+
 /* No store is made before the settings are known to be good. `store`: NULL, or the one that is there. */
 static int run_here(session *s, pawl_store *store, beginning *b)
 {
@@ -241,7 +292,11 @@ static int run_here(session *s, pawl_store *store, beginning *b)
         store = cli_store(s->c, true, &err);
     if (err.code == PAWL_OK && !asked && id != NULL && exists(store, id, &err))      /* another process has made the store meanwhile */
         return run_there(s, store, id);
-    if (err.code == PAWL_OK && id != NULL)
+    if (err.code == PAWL_OK)
+        mode_lower(s, b);
+    if (err.code == PAWL_OK && s->c->delivery != NULL)
+        (void)!pawl_dedupe_run(s->c->delivery, s->run);
+    else if (err.code == PAWL_OK && id != NULL)
         snprintf(s->run, sizeof s->run, "%s", id);
     else if (err.code == PAWL_OK)
         (void)!cli_new_id(store, pawl_machine_name(s->machine), s->run, &err);
@@ -258,12 +313,33 @@ static int run_in(session *s, beginning *b)
     pawl_err none = {0}, err = {0};
     pawl_store *store = id != NULL ? cli_store(s->c, false, &none) : NULL;       /* what is wrong with it is said when it is needed */
 
-    if (store != NULL && exists(store, id, &err))
+    if (store != NULL && exists(store, id, &err) && cli_given(s->c, "no-run") != NULL)
+        fail(&err, PAWL_CONFLICT, "there is a run %s already; take another --id, or `pawl resume %s`", id, id);
+    else if (store != NULL && err.code == PAWL_OK && exists(store, id, &err))
         return run_there(s, store, id);
     if (err.code == PAWL_OK)
         return run_here(s, store, b);
     pawl_store_free(store);
     return cli_fail(s->c, err.code, &err);
+}
+
+/* Of a call for a server: the file is the one that the server works on, and its machine is one of those of whoever asks. */
+static bool begins_here(session *s)
+{
+    const asker *who = s->c->who;
+    const char *name = pawl_machine_name(s->machine);
+    pawl_err err = {0};
+    bool may = who == NULL || who->nmachines == 0;
+
+    for (size_t i = 0; who != NULL && i < who->nmachines && !may; i++)
+        may = strcmp(who->machines[i], name) == 0;
+    if (!may)
+        fail(&err, PAWL_GONE, "%s: no such machine", name);
+    else if (s->c->machine != NULL && strcmp(pawl_machine_hash(s->machine), s->c->machine) != 0)
+        fail(&err, PAWL_CONFLICT, "%s: its file has changed since the server began; start the server again", name);
+    if (err.code != PAWL_OK)
+        cli_fail(s->c, err.code, &err);
+    return err.code == PAWL_OK;
 }
 
 static int run_run(cli_call *c)
@@ -280,7 +356,7 @@ static int run_run(cli_call *c)
         return cli_usage(c, "an id has 128 characters at most");
     if ((s = session_of_file(c, c->args[0], &code)) == NULL)
         return code;
-    code = run_in(s, &b);
+    code = begins_here(s) ? run_in(s, &b) : EXIT_FAILED;
     session_free(s);
     return code;
 }
@@ -293,6 +369,7 @@ static const cli_option options[] = {
     { "yes", NULL, "approve at every gate; questions are still asked" },
     { "no", NULL, "deny at every gate" },
     { "label", "TEXT...", "a label of the run; up to 16" },
+    { "no-run", NULL, "only begin it, durably, and print its id; `pawl worker` drives it" },
     { "upgrade", NULL, "with --id: continue with FILE although it differs from the file of the run" },
     RECORD_OPTIONS,
     OPTION_ANCHOR,

@@ -3,7 +3,9 @@
  * Called by main.c on the main thread, which becomes the server's loop. Verbs are performed on a thread of the server, one at a time. */
 #include "serve/serve.h"
 #include "cli/store_place.h"
+#include "cli/open_session.h"
 #include "cli/verbs.h"
+#include "cli/verbs/worker.h"
 #include "effect/reach.h"
 
 #include <errno.h>
@@ -16,8 +18,13 @@
 enum { TOKEN_BYTES = 32, TOKEN_LEAST = 16, TOKEN_MOST = 512, WORDS_MOST = 260 };
 static const char default_listen[] = "127.0.0.1:7295";
 
+enum { SERVED_FILES_MAX = 64 };
+
 typedef struct served {
     cli_call *c;
+    serve_machine machines[SERVED_FILES_MAX];
+    size_t nmachines;
+    worker_aside *worker;
     const char *store_name;
     char token[TOKEN_MOST + 1];
     char note[OWN_PATH_BYTES + 128];
@@ -127,7 +134,7 @@ static int perform(void *ctx, serve_verb *call)
         snprintf(call->said, sizeof call->said, "no memory for this request");
         return code;
     }
-    cli_served asked = { .who = call->who, .delivery = call->delivery, .out = f, .said = call->said };
+    cli_served asked = { .who = call->who, .delivery = call->delivery, .machine = call->machine, .out = f, .said = call->said };
 
     all[k++] = call->words[0];
     all[k++] = store;
@@ -162,6 +169,76 @@ static void say(void *ctx, const char *text)
     cli_note(of->c, "%s", text);
 }
 
+/* ---- machines, and who drives their runs ---------------------------------------------------------------------------------- */
+
+static const char *machine_json(arena *mem, const session *s)
+{
+    const pawl_value *nodes = value_pack(mem, NULL, "[]"), *v = value_pack(mem, NULL, "{s:s,s:s,s:s}", "hash", pawl_machine_hash(s->machine), "name",
+                                                                           pawl_machine_name(s->machine), "file", s->path);
+    const agent_file *f = s->file;
+    const char *text;
+    buf b;
+
+    for (size_t i = 0; f != NULL && i < f->nnodes; i++)
+        nodes = value_push(mem, nodes, value_string(mem, f->nodes[i].name, strlen(f->nodes[i].name)));
+    v = value_with(mem, v, "nodes", nodes);
+    if (f != NULL && f->description != NULL)
+        v = value_with(mem, v, "description", value_string(mem, f->description, strlen(f->description)));
+    if (f != NULL && f->input != NULL)
+        v = value_with(mem, v, "input", f->input);
+    buf_init(&b, NULL);
+    if (v != NULL)
+        canon(&b, v);
+    text = b.failed || v == NULL ? NULL : arena_strdup(mem, b.data, b.size);
+    buf_free(&b);
+    return text;
+}
+
+/* EXIT_DONE, or the error was printed. */
+static int machines_read(served *of)
+{
+    cli_call *c = of->c;
+    pawl_err err = { 0 };
+
+    if (c->nargs > SERVED_FILES_MAX)
+        return cli_usage(c, "%d files at most", SERVED_FILES_MAX);
+    for (size_t i = 0; i < c->nargs; i++) {
+        serve_machine *m = &of->machines[i];
+        int code;
+        session *s = session_of_file(c, c->args[i], &code);
+
+        if (s == NULL)
+            return code;
+        *m = (serve_machine){ arena_text(&c->mem, pawl_machine_name(s->machine)), c->args[i], arena_text(&c->mem, pawl_machine_hash(s->machine)),
+                              machine_json(&c->mem, s) };
+        session_free(s);
+        if (m->json == NULL || c->mem.failed)
+            return cli_fail(c, fail(&err, PAWL_NOMEM, "no memory for %s", c->args[i]), &err);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(of->machines[k].name, m->name) == 0)
+                return cli_usage(c, "%s and %s are both named %s: a machine is served by its name", of->machines[k].path, m->path, m->name);
+        of->nmachines++;
+    }
+    return EXIT_DONE;
+}
+
+static pawl_code work(void *ctx, pawl_err *err)
+{
+    served *of = ctx;
+
+    return (of->worker = aside_begin(of->c, err)) != NULL ? PAWL_OK : err->code;
+}
+
+static void rest(void *ctx) { aside_stop(((served *)ctx)->worker); }
+
+static void worked(void *ctx)
+{
+    served *of = ctx;
+
+    aside_end(of->worker);
+    of->worker = NULL;
+}
+
 static int serve_runs(cli_call *c)
 {
     static served of;
@@ -169,8 +246,18 @@ static int serve_runs(cli_call *c)
     serve_config config = { .verb = perform, .store = open_store, .note = say, .ctx = &of, .listen = listen, .hosts = hosts };
     pawl_err err = { 0 };
     bool tcp = false;
+    int code;
 
     of = (served){ .c = c };
+    if ((code = machines_read(&of)) != EXIT_DONE)
+        return code;
+    config.machines = of.machines;
+    config.nmachines = of.nmachines;
+    if (of.nmachines > 0 && cli_given(c, "no-work") == NULL) {
+        config.work = work;
+        config.rest = rest;
+        config.worked = worked;
+    }
     for (const char *one; config.nlisten < 16 && (one = cli_given_at(c, "listen", config.nlisten)) != NULL;)
         listen[config.nlisten++] = one;
     for (const char *one; config.nhosts < 16 && (one = cli_given_at(c, "host", config.nhosts)) != NULL;)
@@ -190,17 +277,24 @@ static const cli_option options[] = {
     { "listen", "WHERE...", "127.0.0.1:7295 (the default), any loopback ADDRESS:PORT, unix:PATH, or systemd: the sockets that it opened" },
     { "token-file", "FILE", "the token of requests over TCP; else PAWL_TOKEN, else $XDG_STATE_HOME/pawl/serve.token, which is made" },
     { "host", "NAME...", "a name by which a proxy reaches this server, besides localhost" },
+    { "no-work", NULL, "with files: their runs can be begun, and are driven by a worker elsewhere" },
+    { "bypass", NULL, "drive runs in bypassPermissions, too; without it they are parked" },
+    { "proven", NULL, "drive only runs whose file is proved for their mode; others are parked" },
+    RECORD_OPTIONS,
+    OPTION_ANCHOR,
     { NULL, NULL, NULL },
 };
 
 const cli_verb verb_serve = {
-    .name = "serve", .form = "", .what = "serve the runs of a store over HTTP", .options = options, .store = true, .acts = true, .run = serve_runs,
+    .name = "serve", .form = "[FILE...]", .what = "serve the runs of a store over HTTP", .options = options, .most = UINT8_MAX, .store = true,
+    .looks = true, .acts = true, .run = serve_runs,
     .about = "The runs, their logs, items and open questions as JSON, streams of what happens\n"
              "in them, which resume, and what changes them: answers, approvals, input,\n"
-             "signals, cancel, retry, mode, fork. It drives no run; `pawl worker` does, and\n"
-             "each sees at once what the other has stored. `pawl token` makes tokens for\n"
-             "others. On Ctrl-C or SIGTERM it answers what was asked, ends its streams and\n"
-             "exits. docs/SERVING.md has the routes.",
+             "signals, cancel, retry, mode, fork. With files, runs of them can be begun, too,\n"
+             "and it drives them as `pawl worker FILE...` does; other runs are driven by\n"
+             "others, and each sees at once what the other has stored. `pawl token` makes\n"
+             "tokens for others. On Ctrl-C or SIGTERM it answers what was asked, ends its\n"
+             "streams, waits for running commands and exits. docs/SERVING.md has the routes.",
     .example = "pawl serve\ncurl -H \"Authorization: Bearer $(cat ~/.local/state/pawl/serve.token)\" \\\n     http://127.0.0.1:7295/v1/runs\n"
                "pawl serve --listen unix:/run/user/1000/pawl.sock",
 };

@@ -7,6 +7,7 @@
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 #include "cli/verbs/machine_driver.h"
+#include "cli/verbs/worker.h"
 #include "engine/run/owner.h"
 
 #include <errno.h>
@@ -52,7 +53,8 @@ typedef struct dispatcher {
     known_run *known;           /* open addressing */
     size_t nknown;
     pawl_due deep;              /* how far the runs after the first DUE_MAX were read; no 0: from their beginning */
-    int signals;                /* number of signals in `ended` that were handled */
+    atomic_int *asked;          /* how often it was told to end; NULL: by signals */
+    int signals;                /* number of those that were handled */
     int code;                   /* exit code of the first driver that gave up or failed */
 } dispatcher;
 
@@ -72,7 +74,7 @@ static void on_end(int sig)
 /* Handles signals. True: the worker ends. */
 static bool ending(dispatcher *w)
 {
-    const int times = ended_times;
+    const int times = w->asked != NULL ? atomic_load(w->asked) : ended_times;
 
     if (times == w->signals)
         return times > 0;
@@ -462,41 +464,101 @@ static void rounds(dispatcher *w)
     }
 }
 
+static void dispatcher_close(dispatcher *w)
+{
+    while (w->ndrivers > 0)
+        drop(w, w->ndrivers - 1);
+    pawl_store_free(w->store);
+    free(w->known);
+}
+
+/* EXIT_DONE; else the error was printed, and it is closed. */
+static int dispatcher_open(dispatcher *w, cli_call *c)
+{
+    pawl_err err = {0};
+
+    *w = (dispatcher){ .c = c, .named = c->nargs > 0, .known = calloc(2 * KNOWN_MAX, sizeof *w->known) };
+    if (w->known == NULL)
+        return cli_fail(c, PAWL_NOMEM, &err);
+    if ((w->store = cli_store(c, c->nargs > 0, &err)) == NULL) {
+        free(w->known);
+        return cli_fail(c, err.code, &err);
+    }
+    driver_board_init(&w->board);
+    w->board.store_name = cli_store_name(c);
+    w->board.once = cli_given(c, "once") != NULL;
+    w->board.bypass = cli_given(c, "bypass") != NULL;
+    w->board.proven = cli_given(c, "proven") != NULL;
+    for (size_t i = 0; i < c->nargs && w->code == EXIT_DONE; i++)
+        w->code = open_file(w, c->args[i]);
+    if (w->code != EXIT_DONE)
+        dispatcher_close(w);
+    return w->code;
+}
+
 static int worker_run(cli_call *c)
 {
     struct sigaction act = { .sa_handler = on_end };
     static dispatcher w;
-    pawl_err err = {0};
+    int code = dispatcher_open(&w, c);
 
-    w = (dispatcher){ .c = c, .named = c->nargs > 0, .known = calloc(2 * KNOWN_MAX, sizeof *w.known) };
-    if (w.known == NULL)
-        return cli_fail(c, PAWL_NOMEM, &err);
-    if ((w.store = cli_store(c, c->nargs > 0, &err)) == NULL) {
-        free(w.known);
-        return cli_fail(c, err.code, &err);
-    }
-    driver_board_init(&w.board);
-    w.board.store_name = cli_store_name(c);
-    w.board.once = cli_given(c, "once") != NULL;
-    w.board.bypass = cli_given(c, "bypass") != NULL;
-    w.board.proven = cli_given(c, "proven") != NULL;
-    for (size_t i = 0; i < c->nargs && w.code == EXIT_DONE; i++)
-        w.code = open_file(&w, c->args[i]);
-    if (w.code == EXIT_DONE) {
-        sigemptyset(&act.sa_mask);
-        sigaction(SIGINT, &act, NULL);
-        sigaction(SIGTERM, &act, NULL);
-        if (w.board.once)
-            once(&w);
-        else
-            rounds(&w);
-        wait_for_all(&w);
-    }
-    while (w.ndrivers > 0)
-        drop(&w, w.ndrivers - 1);
-    pawl_store_free(w.store);
-    free(w.known);
+    if (code != EXIT_DONE)
+        return code;
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    if (w.board.once)
+        once(&w);
+    else
+        rounds(&w);
+    wait_for_all(&w);
+    dispatcher_close(&w);
     return ended != 0 && w.code == EXIT_DONE && w.board.once ? 128 + (int)ended : w.code;
+}
+
+/* ---- beside a server ---------------------------------------------------------------------------------------------- */
+
+struct worker_aside {
+    dispatcher w;
+    pthread_t thread;
+    atomic_int asked;
+};
+
+static void *work_aside(void *ctx)
+{
+    worker_aside *a = ctx;
+
+    rounds(&a->w);
+    wait_for_all(&a->w);
+    return NULL;
+}
+
+worker_aside *aside_begin(cli_call *c, pawl_err *err)
+{
+    worker_aside *a = calloc(1, sizeof *a);
+
+    if (a == NULL || dispatcher_open(&a->w, c) != EXIT_DONE) {
+        fail(err, PAWL_INVALID, "%s", a == NULL ? "no memory for a worker" : c->said);
+        free(a);
+        return NULL;
+    }
+    atomic_init(&a->asked, 0);
+    a->w.asked = &a->asked;
+    if (pthread_create(&a->thread, NULL, work_aside, a) == 0)
+        return a;
+    fail(err, PAWL_NOMEM, "no thread for a worker");
+    dispatcher_close(&a->w);
+    free(a);
+    return NULL;
+}
+
+void aside_stop(worker_aside *a) { atomic_fetch_add(&a->asked, 1); }
+
+void aside_end(worker_aside *a)
+{
+    pthread_join(a->thread, NULL);
+    dispatcher_close(&a->w);
+    free(a);
 }
 
 static const cli_option options[] = {
