@@ -6,9 +6,9 @@
 #include "kernel/frame.h"
 #include "kernel/state.h"
 
-enum { TOLD_MAX = 100, LINES_MAX = 10 };
+enum { FAILURES_MAX = 100, LINES_MAX = 10 };
 
-static const pawl_value *told(arena *mem, const task *tk)
+static const pawl_value *failure_of(arena *mem, const task *tk)
 {
     const pawl_value *why = tk->fault != NULL ? value_read(mem, tk->fault, tk->fault_size, "a fault", NULL) : NULL;
     const char *code = pawl_value_string(pawl_value_get(why, "code")), *text = pawl_value_string(pawl_value_get(why, "text"));
@@ -20,14 +20,14 @@ static const pawl_value *told(arena *mem, const task *tk)
 
 static const pawl_value *of_frame(arena *mem, const frame *f, const pawl_value *all)
 {
-    for (uint32_t i = 0; i < f->ntasks && pawl_value_size(all) < TOLD_MAX; i++) {
+    for (uint32_t i = 0; i < f->ntasks && pawl_value_size(all) < FAILURES_MAX; i++) {
         const task *tk = &f->tasks[i];
         const size_t before = pawl_value_size(all);
 
         if (tk->child != NULL)
             all = of_frame(mem, tk->child, all);
         if (tk->at == TASK_FAILED && (pawl_value_size(all) == before || pawl_value_size(tk->args) > 0))
-            all = value_push(mem, all, told(mem, tk));
+            all = value_push(mem, all, failure_of(mem, tk));
     }
     return all;
 }

@@ -162,7 +162,7 @@ static void copied(void *ctx, const pawl_value *from, const pawl_value *to)
         node.out->tag |= NODE_REF;
 }
 
-static pawl_err *told(pawl_step *s)
+static pawl_err *visit_err(pawl_step *s)
 {
     return s->v != NULL ? &s->v->err : NULL;
 }
@@ -173,14 +173,14 @@ const pawl_value *pawl_pack(pawl_step *s, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    v = value_packv(&s->mem, copied, s, told(s), format, args);
+    v = value_packv(&s->mem, copied, s, visit_err(s), format, args);
     va_end(args);
     return v;
 }
 
 const pawl_value *pawl_json(pawl_step *s, const char *text)
 {
-    return text == NULL ? NULL : value_parse(&s->mem, text, strlen(text), "a JSON text", told(s));
+    return text == NULL ? NULL : value_parse(&s->mem, text, strlen(text), "a JSON text", visit_err(s));
 }
 
 const char *pawl_text(pawl_step *s, const pawl_value *v)

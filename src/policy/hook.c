@@ -336,7 +336,7 @@ pawl_code hook_merge(arena *mem, verdict *all, const verdict *one)
 
 /* ---- the input of a hook ------------------------------------------------------------------------------------------------ */
 
-static const pawl_value *told_put(arena *mem, const pawl_value *object, const char *key, const char *text)
+static const pawl_value *hook_member_put(arena *mem, const pawl_value *object, const char *key, const char *text)
 {
     return text == NULL ? object : value_with(mem, object, key, value_string(mem, text, strlen(text)));
 }
@@ -347,27 +347,27 @@ const pawl_value *hook_input(arena *mem, const hook_call *c)
 
     if (c->point == HOOK_NOWHERE)
         return NULL;
-    v = told_put(mem, v, "session_id", c->run);
-    v = told_put(mem, v, "cwd", c->cwd);
-    v = told_put(mem, v, "permission_mode", c->mode);
-    v = told_put(mem, v, "hook_event_name", hook_point_name(c->point));
+    v = hook_member_put(mem, v, "session_id", c->run);
+    v = hook_member_put(mem, v, "cwd", c->cwd);
+    v = hook_member_put(mem, v, "permission_mode", c->mode);
+    v = hook_member_put(mem, v, "hook_event_name", hook_point_name(c->point));
     if (c->moment != NULL) {
         const pawl_value *key, *one;
         pawl_iter it = pawl_iter_of(c->moment);
 
         while ((one = pawl_iter_next(&it, &key)) != NULL)
             v = value_with(mem, v, pawl_value_string(key), one);
-        return told_put(mem, v, "run", c->run);
+        return hook_member_put(mem, v, "run", c->run);
     }
-    v = told_put(mem, v, "tool_name", c->tool);
+    v = hook_member_put(mem, v, "tool_name", c->tool);
     v = value_with(mem, v, "tool_input", c->input != NULL ? c->input : value_pack(mem, NULL, "{}"));
-    v = told_put(mem, v, "tool_use_id", c->tool_use_id);
+    v = hook_member_put(mem, v, "tool_use_id", c->tool_use_id);
     if (c->point != HOOK_PRE && c->response != NULL)
         v = value_with(mem, v, "tool_response", c->response);
     if (c->point == HOOK_POST_FAILURE)
-        v = told_put(mem, v, "error", c->error);
+        v = hook_member_put(mem, v, "error", c->error);
     if (c->point != HOOK_PRE && c->duration_ms >= 0)
         v = value_with(mem, v, "duration_ms", value_int(mem, c->duration_ms));
-    v = told_put(mem, v, "node", c->node);
-    return told_put(mem, v, "run", c->run);
+    v = hook_member_put(mem, v, "node", c->node);
+    return hook_member_put(mem, v, "run", c->run);
 }

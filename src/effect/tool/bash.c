@@ -247,7 +247,7 @@ typedef struct progress {
     const pawl_job *job;
     buf text;
     char torn[TORN_BYTES];
-    size_t ntorn, told;
+    size_t ntorn, sent;
 } progress;
 
 /* A slow reader may miss some; the result has all of it. */
@@ -260,7 +260,7 @@ static void progress_heard(void *ctx, const char *data, size_t size)
     buf_reset(&p->text);
     buf_put(&p->text, p->torn, p->ntorn);
     buf_put(&p->text, data, size);
-    if (p->text.failed || p->told > PROGRESS_BYTES)
+    if (p->text.failed || p->sent > PROGRESS_BYTES)
         return;
     whole = cut_end(p->text.data, p->text.size);
     p->ntorn = p->text.size - whole < TORN_BYTES ? p->text.size - whole : 0;
@@ -268,22 +268,22 @@ static void progress_heard(void *ctx, const char *data, size_t size)
     if (whole == 0)
         return;
     text_ascii(p->text.data, whole);
-    p->told += whole;
+    p->sent += whole;
     (void)pawl_job_say(p->job, &(pawl_delta){ .kind = PAWL_DELTA_TOOL_OUTPUT, .bytes = p->text.data, .size = whole, .id = call });
 }
 
 static pawl_code bash_run(tool_call *c, process *p, pawl_err *why)
 {
-    progress told = { .job = c->job };
+    progress output = { .job = c->job };
     pawl_code rc;
 
-    buf_init(&told.text, &c->r->alloc);
+    buf_init(&output.text, &c->r->alloc);
     if (c->job->say != NULL && pawl_value_string(pawl_value_get(c->job->args, "call")) != NULL) {
         p->heard = progress_heard;
-        p->heard_ctx = &told;
+        p->heard_ctx = &output;
     }
     rc = process_run(p, why);
-    buf_free(&told.text);
+    buf_free(&output.text);
     return rc;
 }
 

@@ -177,14 +177,14 @@ static bool decorations_drop(tool_call *c, const pawl_value *schema)
     return needed != NULL;
 }
 
-/* Checks the arguments. PAWL_OK with *told: the reply has the error already. */
-static pawl_code asked(tool_call *c, const tool_entry *e, bool *told)
+/* Checks the arguments. PAWL_OK with *replied: the reply has the error already. */
+static pawl_code asked(tool_call *c, const tool_entry *e, bool *replied)
 {
     const pawl_value *cwd = pawl_value_get(c->job->args, "cwd");
     pawl_err why = {0};
     const char *name;
 
-    *told = true;
+    *replied = true;
     c->input = pawl_value_get(c->job->args, "input");
     c->cwd = pawl_value_string(cwd);
     c->guarded = pawl_value_get(c->job->args, "seen") != NULL;
@@ -197,7 +197,7 @@ static pawl_code asked(tool_call *c, const tool_entry *e, bool *told)
         return tool_error(c, "Invalid arguments: input: \"%s\" holds NUL", name);
     if (!text_whole(cwd) || c->cwd[0] != '/' || strlen(c->cwd) >= TOOL_PATH_BYTES)
         return tool_error(c, "Invalid arguments: \"cwd\" is no absolute path");
-    *told = false;
+    *replied = false;
     return PAWL_OK;
 }
 
@@ -205,7 +205,7 @@ pawl_code tool_perform(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     const tool_entry *e = arg;
     tool_call c = { .job = job, .r = reply, .tool = &e->tool, .run = e->run, .sandbox = e->sandbox, .beside = e->beside, .bg = e->bg };
-    bool told = false;
+    bool replied = false;
     pawl_code rc;
 
     arena_init(&c.mem, &reply->alloc, 4096);
@@ -213,7 +213,7 @@ pawl_code tool_perform(const pawl_job *job, pawl_reply *reply, void *arg)
     c.until_ms = job_until(job, 0, &c.limit);
     if ((tool_in_plan(job) || job_planned(job)) && e->tool.cls != PAWL_PERMISSION_READ && !e->any_mode)
         rc = tool_denied(&c);
-    else if ((rc = asked(&c, e, &told)) == PAWL_OK && !told && (rc = tool_stop(&c)) == PAWL_OK)
+    else if ((rc = asked(&c, e, &replied)) == PAWL_OK && !replied && (rc = tool_stop(&c)) == PAWL_OK)
         rc = e->own != NULL ? e->own(&c) : e->fn(job, reply, e->arg);
     buf_free(&c.out);
     arena_free(&c.mem);

@@ -167,14 +167,14 @@ static pawl_code fetch_failed(fetch *f, pawl_code rc, const pawl_err *why)
     return tool_error(f->c, "HTTP error: %s: %s", f->host, why->text);
 }
 
-/* Follows one redirect; *told: the reply is made. */
-static pawl_code follow(fetch *f, bool *told)
+/* Follows one redirect; *replied: the reply is made, and nothing is left to do. */
+static pawl_code follow(fetch *f, bool *replied)
 {
     tool_call *c = f->c;
     char host[HOST_BYTES];
     const char *to = f->a.location;
 
-    *told = true;
+    *replied = true;
     if (!host_of(to, host) || strlen(to) > URL_BYTES_MAX)
         return tool_error(c, "HTTP error: %s redirects to what is no URL of http or https", f->host);
     if (strcmp(host, f->host) != 0 || (begins(f->q.url, "https:") && begins(to, "http:"))) {
@@ -184,13 +184,13 @@ static pawl_code follow(fetch *f, bool *told)
     }
     if ((f->q.url = arena_text(&c->mem, to)) == NULL)
         return tool_nomem(c);
-    *told = false;
+    *replied = false;
     return PAWL_OK;
 }
 
 static pawl_code hops(fetch *f)
 {
-    bool told = false;
+    bool replied = false;
 
     for (unsigned n = 0;; n++) {
         pawl_err why = {0};
@@ -202,7 +202,7 @@ static pawl_code hops(fetch *f)
             return answered(f);
         if (n == HOPS_MAX)
             return tool_error(f->c, "HTTP error: %s: more than %d redirects", f->host, HOPS_MAX);
-        if ((rc = follow(f, &told)) != PAWL_OK || told)
+        if ((rc = follow(f, &replied)) != PAWL_OK || replied)
             return rc;
         net_answer_free(&f->a);
         net_answer_init(&f->a, &f->c->r->alloc);

@@ -98,7 +98,7 @@ pawl_code tool_glob(tool_call *c)
     roots *r;
     walk w = { .c = c, .fn = take, .wants = wants, .ctx = g, .until_ms = clock_ms() + GLOB_MS, .all = input_flag(c, "no_ignore") };
     pawl_code rc = PAWL_OK;
-    bool told = false;
+    bool replied = false;
     file_place p;
 
     if (g == NULL)
@@ -112,7 +112,7 @@ pawl_code tool_glob(tool_call *c)
         if (place_seek(c, r, path != NULL ? path : ".", MISSING_IS_ERROR, &p, &rc)) {
             if (!S_ISDIR(p.st.st_mode))
                 rc = tool_error(c, "Invalid arguments: %s: it is no folder", path);
-            else if ((rc = walk_below(&w, &p, path != NULL ? path : ".", &told)) == PAWL_OK && !told)
+            else if ((rc = walk_below(&w, &p, path != NULL ? path : ".", &replied)) == PAWL_OK && !replied)
                 rc = g->nomem ? tool_nomem(c) : tell(g, &w, &p, r);
         }
         place_free(&p);

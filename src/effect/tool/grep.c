@@ -49,7 +49,7 @@ typedef struct grep {
     char *whole;                /* WHOLE_FILE_BYTES: a file is looked at at once, where there is a literal */
     /* the current file */
     const char *path;           /* relative to `from`; NULL: it is `from` */
-    int64_t line, count, told, left;    /* told: last line that was returned; left: context lines still to return */
+    int64_t line, count, printed, left; /* printed: last line that was returned; left: context lines still to return */
     kept_line ring[CONTEXT_MAX];
     size_t used;
     bool begun;
@@ -153,7 +153,7 @@ static void show(grep *g, int64_t line, const char *text, size_t size, char mark
 {
     buf *out = &g->c->out;
 
-    if (g->told > 0 && line > g->told + 1 && (g->before > 0 || g->after > 0))
+    if (g->printed > 0 && line > g->printed + 1 && (g->before > 0 || g->after > 0))
         buf_text(out, "--\n");
     place_put(out, g->r, g->from, g->path);
     if (g->bare)
@@ -162,7 +162,7 @@ static void show(grep *g, int64_t line, const char *text, size_t size, char mark
         buf_fmt(out, "%c%lld%c", mark, (long long)line, mark);
     plain_put(out, text, size > SHOWN_BYTES ? cut_end(text, SHOWN_BYTES) : size);
     buf_char(out, '\n');
-    g->told = line;
+    g->printed = line;
 }
 
 static void matched(grep *g)
@@ -176,7 +176,7 @@ static void matched(grep *g)
         return;
     g->found++;
     for (int64_t i = g->line - g->before; i < g->line; i++) {
-        const kept_line *k = i > g->told ? &g->ring[i % CONTEXT_MAX] : NULL;
+        const kept_line *k = i > g->printed ? &g->ring[i % CONTEXT_MAX] : NULL;
 
         if (k != NULL && k->line == i && i > 0)
             show(g, i, k->text, k->size, '-');
@@ -291,7 +291,7 @@ static void search_whole(grep *g)
 static void file_begin(grep *g, const char *path)
 {
     g->path = path;
-    g->line = g->count = g->told = g->left = 0;
+    g->line = g->count = g->printed = g->left = 0;
     g->used = g->at = g->next = 0;
     g->begun = false;
     for (size_t i = 0; i < CONTEXT_MAX; i++)
@@ -394,8 +394,8 @@ static const struct { const char *name, *files; } types[] = {
     { "txt", "*.txt" }, { "xml", "*.{xml,xsd,xsl,xslt}" }, { "yaml", "*.{yaml,yml}" }, { "zig", "*.zig" },
 };
 
-/* PAWL_OK with *told: there is no such kind. */
-static pawl_code type_take(grep *g, const char *type, bool *told)
+/* PAWL_OK with *replied: there is no such kind, and the reply says so. */
+static pawl_code type_take(grep *g, const char *type, bool *replied)
 {
     tool_call *c = g->c;
     pattern *p = arena_get(&c->mem, sizeof *p);
@@ -409,7 +409,7 @@ static pawl_code type_take(grep *g, const char *type, bool *told)
             return p == NULL || pattern_make(&c->mem, types[i].files, p) != NULL ? tool_nomem(c) : PAWL_OK;
         }
     }
-    *told = true;
+    *replied = true;
     return tool_error(c, "Invalid arguments: type: \"%.40s\" is none of%s", type, names);
 }
 
@@ -424,8 +424,8 @@ static const char *flags_read(grep *g, const char *text)
     return text + n + 3;
 }
 
-/* A pattern of several lines. PAWL_OK with *told: it is wrong. */
-static pawl_code multi_make(grep *g, const char *text, bool fixed, bool *told)
+/* A pattern of several lines. PAWL_OK with *replied: it is wrong, and the reply says so. */
+static pawl_code multi_make(grep *g, const char *text, bool fixed, bool *replied)
 {
     tool_call *c = g->c;
     const char *wrong = NULL, *bracket;
@@ -451,12 +451,12 @@ static pawl_code multi_make(grep *g, const char *text, bool fixed, bool *told)
         wrong = "[:name:] is not read with multiline; write \\d, \\w or \\s";
     else if (re_compile_as(g->multi, text, RE_AS_CHARACTERS | RE_AS_LINES | (g->icase ? RE_AS_ICASE : 0), &wrong))
         return PAWL_OK;
-    *told = true;
+    *replied = true;
     return tool_error(c, "Invalid arguments: pattern: %s", wrong);
 }
 
-/* A pattern of one line. PAWL_OK with *told: it is wrong. */
-static pawl_code line_make(grep *g, const char *text, bool *told)
+/* A pattern of one line. PAWL_OK with *replied: it is wrong, and the reply says so. */
+static pawl_code line_make(grep *g, const char *text, bool *replied)
 {
     tool_call *c = g->c;
     const char *wrong = regex_make(text, &g->expr, &g->icase, &g->size);
@@ -467,20 +467,20 @@ static pawl_code line_make(grep *g, const char *text, bool *told)
         return tool_nomem(c);
     if (wrong == NULL && make(g, why, sizeof why))
         return PAWL_OK;
-    *told = true;
+    *replied = true;
     return tool_error(c, "Invalid arguments: pattern: %s", wrong != NULL ? wrong : why);
 }
 
-/* PAWL_OK with *told: the pattern is wrong. */
-static pawl_code pattern_take(grep *g, const char *text, bool *told)
+/* PAWL_OK with *replied: the pattern is wrong, and the reply says so. */
+static pawl_code pattern_take(grep *g, const char *text, bool *replied)
 {
     const bool fixed = input_flag(g->c, "fixed");
     pawl_code rc = PAWL_OK;
 
     if (input_flag(g->c, "multiline"))
-        rc = multi_make(g, text, fixed, told);
+        rc = multi_make(g, text, fixed, replied);
     else if (!fixed)
-        rc = line_make(g, text, told);
+        rc = line_make(g, text, replied);
     if (fixed) {
         g->fixed = text;
         g->fixed_size = strlen(text);
@@ -492,15 +492,15 @@ static pawl_code pattern_take(grep *g, const char *text, bool *told)
     return rc;
 }
 
-/* PAWL_OK with *told: an argument is wrong. */
-static pawl_code prepare(grep *g, bool *told)
+/* PAWL_OK with *replied: an argument is wrong, and the reply says so. */
+static pawl_code prepare(grep *g, bool *replied)
 {
     tool_call *c = g->c;
     const char *text = input_text(c, "pattern"), *glob = input_text(c, "glob"), *output = input_text(c, "output_mode"), *wrong = NULL;
     const char *type = input_text(c, "type");
     pattern *p;
 
-    *told = true;
+    *replied = true;
     g->mode = output == NULL || strcmp(output, "content") == 0 ? MODE_CONTENT : strcmp(output, "files") == 0 ? MODE_FILES : MODE_COUNT;
     g->before = input_count(c, "before", input_count(c, "context", 0));
     g->after = input_count(c, "after", input_count(c, "context", 0));
@@ -511,10 +511,10 @@ static pawl_code prepare(grep *g, bool *told)
     if (type != NULL) {
         pawl_code rc;
 
-        *told = false;
-        if ((rc = type_take(g, type, told)) != PAWL_OK || *told)
+        *replied = false;
+        if ((rc = type_take(g, type, replied)) != PAWL_OK || *replied)
             return rc;
-        *told = true;
+        *replied = true;
     }
     if (glob != NULL) {
         if ((p = arena_get(&c->mem, sizeof *p)) == NULL || ((wrong = pattern_make(&c->mem, glob, p)) != NULL && c->mem.failed))
@@ -523,19 +523,19 @@ static pawl_code prepare(grep *g, bool *told)
             return tool_error(c, "Invalid arguments: glob: %s", wrong);
         g->glob = p;
     }
-    *told = false;
-    return pattern_take(g, text, told);
+    *replied = false;
+    return pattern_take(g, text, replied);
 }
 
 static pawl_code search_all(grep *g, const char *path)
 {
     pawl_code rc = PAWL_OK;
-    bool told = false;
+    bool replied = false;
     struct stat st;
     int fd;
 
     if (S_ISDIR(g->from->st.st_mode)) {
-        if ((rc = walk_below(g->w, g->from, path != NULL ? path : ".", &told)) == PAWL_OK && told)
+        if ((rc = walk_below(g->w, g->from, path != NULL ? path : ".", &replied)) == PAWL_OK && replied)
             return rc;
     } else {
         if ((fd = place_read(g->c, g->from, path, &st, &rc)) < 0)
@@ -558,7 +558,7 @@ pawl_code tool_grep(tool_call *c)
     roots *r;
     walk w = { .c = c, .fn = take, .wants = wants, .opens = true, .ctx = g, .until_ms = clock_ms() + GREP_MS, .all = input_flag(c, "no_ignore") };
     pawl_code rc = PAWL_OK;
-    bool told = false;
+    bool replied = false;
     file_place p;
 
     if (g == NULL)
@@ -570,7 +570,7 @@ pawl_code tool_grep(tool_call *c)
         return rc;
     buf_init(&g->expr, &c->r->alloc);
     buf_init(&g->all, &c->r->alloc);
-    if ((rc = prepare(g, &told)) == PAWL_OK && !told) {
+    if ((rc = prepare(g, &replied)) == PAWL_OK && !replied) {
         if (place_seek(c, r, path != NULL ? path : ".", MISSING_IS_ERROR, &p, &rc))
             rc = search_all(g, path);
         place_free(&p);

@@ -200,8 +200,8 @@ typedef struct walk {
     bool deep;                  /* some folders are nested too deeply and were skipped; the rest was searched */
     const char *cut;            /* why the walk is incomplete: too deep, too many, too late; NULL: it is complete */
 } walk;
-/* PAWL_OK, also if cut short; or the code of tool_stop. `asked`: the folder as it is written; *told: the reply has an error already. */
-pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *told);
+/* PAWL_OK, also if cut short; or the code of tool_stop. `asked`: the folder as it is written; *replied: the reply has an error already. */
+pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *replied);
 void walk_ignored_put(const walk *w);   /* appends how many names git leaves out, if any */
 
 /* ---- pattern.c: globs: pure --------------------------------------------------------------------------------- */

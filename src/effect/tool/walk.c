@@ -98,7 +98,7 @@ static void folder_enter(walk_step *s, const walk_folder *f, const char *name, s
         folder_walk(s, &next);
 }
 
-/* Whether the search wants the file at s->path. The name alone says so, unless git's rules are to be told of it. */
+/* Whether the search wants the file at s->path. The name alone says so, unless git's rules must be asked about it. */
 static bool wanted(walk_step *s, const walk_folder *f, size_t size)
 {
     if (s->w->wants != NULL && !s->w->wants(s->w->ctx, s->path + s->begin))
@@ -180,14 +180,14 @@ static void folder_walk(walk_step *s, walk_folder *f)
     closedir(dir);
 }
 
-pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *told)
+pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *replied)
 {
     walk_step *s = arena_zero(&w->c->mem, sizeof *s);
     const size_t n = strcmp(from->path, "/") == 0 ? 0 : strlen(from->path);
     struct stat st;
     int fd;
 
-    *told = false;
+    *replied = false;
 
     if (s == NULL)
         return tool_nomem(w->c);
@@ -198,7 +198,7 @@ pawl_code walk_below(walk *w, const file_place *from, const char *asked, bool *t
     if (fd < 0 || fstat(fd, &st) != 0) {
         w->cut = "the folder cannot be read";
     } else if (!place_allowed(w->c, from, asked, fd, &st, &s->rc)) {
-        *told = true;
+        *replied = true;
         close(fd);
         return s->rc;
     } else {

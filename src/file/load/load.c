@@ -536,7 +536,7 @@ static bool channel_above(const agent_file *a, const char *name)
     return has;
 }
 
-static void told(void *to, size_t number, const char *text)
+static void jq_fault(void *to, size_t number, const char *text)
 {
     const agent_file *a = to;
     const expression *e = a->jq[number];
@@ -561,7 +561,7 @@ agent_file *file_load(arena *mem, const char *name, const file_reader *reader, f
 
     if (a == NULL || a->njq == 0 || reader->compile == NULL)
         return a;
-    rc = reader->compile(reader->ctx, a->jq, a->njq, told, a, &err);
+    rc = reader->compile(reader->ctx, a->jq, a->njq, jq_fault, a, &err);
     if (rc != PAWL_OK && rc != PAWL_INVALID)
         fault_at(f, a->jq[0]->at, PAWL_SEVERITY_FAULT, "expression", "%s", err.text);
     return a;

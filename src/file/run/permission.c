@@ -294,7 +294,7 @@ static bool same_laws(const pawl_value *a, const pawl_value *b)
 }
 
 /* The arguments of a call of "mode" in an earlier pass of this visit; NULL: there was none. */
-static const pawl_value *told_here(pawl_step *s)
+static const pawl_value *mode_call_args(pawl_step *s)
 {
     const task *tk = s->v->task;
     const call *c = s->v->cursor < tk->ncalls ? &tk->calls[s->v->cursor] : NULL;
@@ -305,9 +305,9 @@ static const pawl_value *told_here(pawl_step *s)
 
 /* A mode or rules that are about to apply are stored as a receipt, so that a later pass of the visit uses the same, whatever changes meanwhile.
  * *changed: there were some. */
-static pawl_code told(pawl_step *s, const char **mode, const pawl_value **laws, bool *changed)
+static pawl_code mode_receipt(pawl_step *s, const char **mode, const pawl_value **laws, bool *changed)
 {
-    const pawl_value *args = told_here(s), *law = pawl_state_coming(s->st, "@policy"), *receipt = NULL, *one;
+    const pawl_value *args = mode_call_args(s), *law = pawl_state_coming(s->st, "@policy"), *receipt = NULL, *one;
     const char *next = mode != NULL ? pawl_value_string(pawl_state_coming(s->st, "@mode")) : NULL;
     const bool passed = s->v->cursor < s->v->task->ncalls;
     pawl_code rc;
@@ -341,7 +341,7 @@ static pawl_code world_renew(void *ctx, bool *changed)
 
     *changed = false;
     while (rc == PAWL_OK && more) {
-        rc = told(g->sc->s, NULL, &g->gate.limits, &more);
+        rc = mode_receipt(g->sc->s, NULL, &g->gate.limits, &more);
         *changed = *changed || more;
     }
     return rc == PAWL_OK && *changed ? prepare(g) : rc;
@@ -353,7 +353,7 @@ pawl_code guard_begin(guard *g, pawl_step *s)
     const char *mode = pawl_get_string(s, "@mode");
     const pawl_value *laws = pawl_get(s, "@policy");
     bool changed;
-    pawl_code rc = told(s, &mode, &laws, &changed);
+    pawl_code rc = mode_receipt(s, &mode, &laws, &changed);
 
     *g = (guard){ .gate = { .mem = &s->mem, .hooks = &none, .limits = laws, .run = s->st->run, .cwd = pawl_get_string(s, "@cwd"),
                             .mode = pawl_mode_named(mode), .time_ms = pawl_now(s) } };
