@@ -42,15 +42,20 @@ struct pawl_step {
     bool texts;                 /* the state stores some of its leave items as text */
     int final;                  /* the terminal status that this step leads to; -1: none */
     pawl_code next;             /* the result of pawl_feed() */
+    struct { char *at; size_t left; } side;    /* room for further items side by side, of a step that has many (step_item_with) */
     bool early_update;          /* set by a replay: an older version stored this answer, and merged its update with its task */
     /* A cache of the layer above, such as a compiled policy; its contents depend on values only. `at` NULL: empty. */
     struct { void *at; void (*free)(void *at); } derived;
 };
 
-/* A new item, zeroed, with `more` bytes after it; NULL: no memory. */
+enum { ITEMS_FEW = 64 };
+void *step_side(pawl_step *s, size_t size);     /* step_memory.c: zeroed, behind what it gave before */
+
+/* A new item, zeroed, with `more` bytes after it; NULL: no memory. All items are walked several times. Those of a wide step are more than a cache holds:
+ * they are side by side, so that the CPU fetches the next ones ahead. */
 static inline item *step_item_with(pawl_step *s, unsigned kind, size_t more)
 {
-    item *it = arena_zero(&s->mem, sizeof *it + more);
+    item *it = s->entry.count < ITEMS_FEW ? arena_zero(&s->mem, sizeof *it + more) : step_side(s, sizeof *it + more);
 
     if (it != NULL) {
         it->kind = (uint8_t)kind;

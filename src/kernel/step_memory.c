@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { STEP_BYTES_FIRST = 8192, BLOCK_BYTES = sizeof(pawl_step) + CACHE_LINE - 1 };
+enum { STEP_BYTES_FIRST = 8192, SIDE_BYTES = 32768, BLOCK_BYTES = sizeof(pawl_step) + CACHE_LINE - 1 };
 
 pawl_step *pawl_step_new(const pawl_alloc *alloc)
 {
@@ -53,12 +53,31 @@ void step_reset(pawl_step *s)
     else
         arena_free(&s->mem);    /* the step needed several chunks: arena_slow() has raised chunk_bytes, so the next step gets one large chunk */
     s->st = NULL;
+    s->side.left = 0;
     s->refs.count = s->refs.next = 0;
     blobs_reset(&s->blobs);
     s->final = -1;
     s->whole = s->skips_machine = false;
     mem_zero(&s->entry, offsetof(pawl_step, ev) - offsetof(pawl_step, entry));
     s->entry.mem = &s->mem;
+}
+
+void *step_side(pawl_step *s, size_t size)
+{
+    const size_t whole = (size + (CACHE_LINE - 1)) & ~(size_t)(CACHE_LINE - 1);
+    char *at;
+
+    if (whole > s->side.left) {
+        if ((at = arena_get(&s->mem, SIDE_BYTES + CACHE_LINE)) == NULL)
+            return NULL;
+        s->side.at = at + (-(uintptr_t)at & (CACHE_LINE - 1));
+        s->side.left = SIDE_BYTES;
+    }
+    at = s->side.at;
+    s->side.at += whole;
+    s->side.left -= whole;
+    mem_zero(at, size);
+    return at;
 }
 
 pawl_entry *pawl_step_entry(pawl_step *s)
