@@ -221,7 +221,7 @@ static bool one_thing(const pawl_step *s)
     uint32_t calls = 0, visits = 0;
 
     count_calls(&s->st->root, &calls, &visits);
-    for (const item *it = s->entry.items; it != NULL; it = it->next)
+    for (const item *it = (s->entry.kinds & kind_bit(ITEM_LEAVE)) != 0 ? s->entry.items : NULL; it != NULL; it = it->next)
         if (it->kind == ITEM_LEAVE && it->inner)
             calls += 2;             /* calls of a freed subgraph cannot be counted: assume several */
     return calls == 1 && visits == 0 && s->st->nmarks == 0;

@@ -15,6 +15,9 @@ typedef enum item_kind {        /* the order is part of the format: the digest o
     ITEM_EMIT, ITEM_DROP, ITEM_TURN, ITEM_END, ITEM_DOUBT, ITEM_UNWIND, ITEM_REFUSAL, ITEM_SIGN, ITEM_KINDS
 } item_kind;
 
+static inline uint32_t kind_bit(unsigned kind) { return UINT32_C(1) << kind; }
+_Static_assert(ITEM_KINDS <= 32, "the kinds of an entry are bits of one number");
+
 /* It is about one command or wait, by its id. */
 static inline bool item_has_id(unsigned kind)
 {
@@ -97,6 +100,7 @@ struct pawl_entry {
     arena *mem;
     item *items, *last;
     uint32_t count;
+    uint32_t kinds;             /* kind_bit() of each item, and perhaps of items that were taken back: most questions need no walk over all items */
     bool record, coded, hashed; /* coded: `bytes` is set; hashed: `self` too */
     bool read;                  /* read from bytes: references are not resolved yet */
     bool closes;                /* it closes the run's superstep */

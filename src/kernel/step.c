@@ -68,6 +68,7 @@ static pawl_code records_cover(pawl_step *s, pawl_err *err)
     it->next = s->entry.items;
     s->entry.items = it;
     s->entry.count++;
+    s->entry.kinds |= kind_bit(ITEM_RECORDS);
     if (s->entry.last == NULL)
         s->entry.last = it;
     return it->value == NULL ? PAWL_NOMEM : PAWL_OK;
@@ -78,7 +79,7 @@ static bool text_needed(const pawl_entry *e)
 {
     bool left = false;
 
-    for (const item *it = e->items; it != NULL; it = it->next) {
+    for (const item *it = (e->kinds & kind_bit(ITEM_LEAVE)) != 0 ? e->items : NULL; it != NULL; it = it->next) {
         if (it->kind == ITEM_LEAVE) {
             if (it->inner)
                 return true;

@@ -85,6 +85,7 @@ static inline pawl_code step_add(pawl_step *s, item *it, pawl_err *err)
     *(e->last == NULL ? &e->items : &e->last->next) = it;
     e->last = it;
     e->count++;
+    e->kinds |= kind_bit(it->kind);
     return PAWL_OK;
 }
 

@@ -174,7 +174,7 @@ bool args_stay(const pawl_entry *entry)
     const uint32_t harmless = ENTRY_IN(ITEM_RECORDS) | ENTRY_IN(ITEM_VISIT) | ENTRY_IN(ITEM_CALL) | ENTRY_IN(ITEM_SLEEP) | ENTRY_IN(ITEM_SPAWN) |
                               ENTRY_IN(ITEM_ASK) | ENTRY_IN(ITEM_REFUSAL) | ENTRY_IN(ITEM_RECEIPT) | ENTRY_IN(ITEM_SELECT) | ENTRY_IN(ITEM_LEAVE) |
                               ENTRY_IN(ITEM_EMIT);
-    const item *it = entry->items;
+    const item *it = (entry->kinds & ~harmless) != 0 ? entry->items : NULL;
 
     while (it != NULL && ((UINT32_C(1) << it->kind & harmless) != 0 || snapshot_is_name(it)))
         it = it->next;

@@ -323,8 +323,8 @@ pawl_code wait_index_step(pawl_engine *e, cached_run *r)
     unsigned does = 0;
     pawl_code rc;
 
-    for (const item *it = entry->items; it != NULL; it = it->next)
-        does |= item_does[it->kind];
+    for (unsigned kind = 0; kind < ITEM_KINDS; kind++)
+        does |= (entry->kinds & kind_bit(kind)) != 0 ? item_does[kind] : 0u;
     r->commands_moved = r->commands_moved || (does & MOVES) != 0;
     r->only_naps = r->only_naps && (does & MAKES) == 0;
     if (children_told(e, r, does) != PAWL_OK)

@@ -730,6 +730,7 @@ static void item_add(pawl_entry *e, item *it)
         e->last->next = it;
     e->last = it;
     e->count++;
+    e->kinds |= kind_bit(it->kind);
     if (it->kind == ITEM_CLOSE && *it->task == '\0')
         e->closes = true;
 }
