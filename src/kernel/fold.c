@@ -147,7 +147,7 @@ static pawl_code fold_visit(pawl_state *st, const item *it, pawl_err *err)
         return rc;
     if (st->no_progress > 0 && (rc = progress_visit_end(st, tk)) != PAWL_OK)
         return rc;
-    if (!TOUCH(st, tk))
+    if (!task_touch(st, tk))
         return PAWL_NOMEM;
     visit_drop(st, tk);
     if (tk->at == TASK_FAILED)
@@ -212,7 +212,7 @@ static pawl_code fold_frame(pawl_state *st, pawl_entry *e, const item *it, pawl_
     where[n + tk->node_size] = '\0';
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
-    if ((child = frame_new(st, f, where)) == NULL || !TOUCH(st, tk))
+    if ((child = frame_new(st, f, where)) == NULL || !task_touch(st, tk))
         return PAWL_NOMEM;
     tk->child = child;
     visit_time(e, tk);
@@ -321,7 +321,7 @@ static pawl_code fold_call(pawl_state *st, const pawl_entry *e, const item *it, 
         return corrupt(err, it, "commands come one by one while their visit lasts");
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
-    if (!TOUCH(st, tk) || !calls_room(st, &tk->calls, &tk->calls_cap, tk->ncalls))
+    if (!task_touch(st, tk) || !calls_room(st, &tk->calls, &tk->calls_cap, tk->ncalls))
         return PAWL_NOMEM;
     visit_time(e, tk);
     task_move(tk, TASK_OPEN);
@@ -475,7 +475,7 @@ static pawl_code fold_select(pawl_state *st, const item *it, pawl_err *err)
         return rc;
     if (it->k != tk->nwins || (it->n >= tk->ncalls && it->n != UINT32_MAX))
         return corrupt(err, it, "races are won one by one, by a command of the visit");
-    if (!TOUCH(st, tk))
+    if (!task_touch(st, tk))
         return PAWL_NOMEM;
     tk->racing = it->n == UINT32_MAX;
     if (tk->racing)
@@ -505,7 +505,7 @@ static APART pawl_code fold_leave(pawl_state *st, pawl_entry *e, const item *it,
         return corrupt(err, it, "the task is done already");
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
-    if (!touch(st, &tk->leave, LEFT_BYTES))
+    if (st->t->task != tk && !touch(st, &tk->leave, LEFT_BYTES))
         return PAWL_NOMEM;
     if ((rc = undo_note_dropped(st, f, tk, it->task, err)) != PAWL_OK)
         return rc;
@@ -550,7 +550,7 @@ static pawl_code fold_fail(pawl_state *st, const item *it, pawl_err *err)
         return corrupt(err, it, "the task is done already");
     if ((rc = frame_opens(st, f)) != PAWL_OK)
         return rc;
-    if (!TOUCH(st, tk))
+    if (!task_touch(st, tk))
         return PAWL_NOMEM;
     tk->fault_size = (uint32_t)it->spec_size;
     if ((tk->fault = st_text(st, it->spec, it->spec_size)) == NULL)

@@ -8,7 +8,7 @@
 
 bool call_touch(pawl_state *st, task *tk)
 {
-    return tk == NULL || touch(st, &tk->commands, sizeof tk->commands + sizeof tk->waits);
+    return tk == NULL || st->t->task == tk || touch(st, &tk->commands, sizeof tk->commands + sizeof tk->waits);
 }
 
 /* Adds `by` (1 or -1) to the counts of open calls. */

@@ -11,7 +11,7 @@
 
 undo *txn_mark(pawl_state *st)
 {
-    undo *before = st->t->log;
+    undo *before = txn_position(st);
 
     (void)touch(st, (char *)st + HEAD_FROM, HEAD_BYTES);    /* without memory the arena has failed, and txn_end() rolls back everything */
     return before;
@@ -89,6 +89,7 @@ static void undo_one(pawl_state *st, undo *u)
 
 void txn_rollback(pawl_state *st, undo *to)
 {
+    st->t->task = NULL;
     while (st->t->log != to) {
         PAWL_ASSERT(st->t->log != NULL, "G9: a mark is of the transaction that goes back to it");
         undo_one(st, st->t->log);

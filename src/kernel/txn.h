@@ -44,6 +44,7 @@ typedef struct txn {
     bool swapped;               /* the spare block is in use; the block before it must stay until the end */
     undo *log;
     undo_more *late;
+    struct task *task;          /* it was saved whole, and no mark was set since (task_touch) */
     struct task *leaves_of;     /* whose leaves it keeps, by their index, once they are parsed; NULL: nobody's */
     const struct leave **leaves;
     uint32_t nleaves;
@@ -57,6 +58,7 @@ static inline void txn_begin(pawl_state *st, txn *t, arena *mem, txn_mode mode)
     t->closed = t->swapped = false;
     t->log = NULL;
     t->late = NULL;
+    t->task = NULL;
     t->leaves_of = NULL;
     mem_copy(t->head, (char *)st + HEAD_FROM, HEAD_BYTES);
     mem->failed = false;
@@ -71,12 +73,17 @@ static inline void txn_begin_drop(pawl_state *st, txn *t)
     t->mode = TXN_DROP;
     t->log = NULL;
     t->late = NULL;
+    t->task = NULL;
     st->t = t;
 }
 static inline bool txn_keeps(const pawl_state *st) { return st->t->mode != TXN_FEED; }
 undo *txn_mark(pawl_state *st);         /* a mark for one txn_rollback(); saves the head again */
 /* As txn_mark(), without saving the head: for callers that change the head only after the last check that can fail. */
-static inline undo *txn_position(const pawl_state *st) { return st->t->log; }
+static inline undo *txn_position(const pawl_state *st)
+{
+    st->t->task = NULL;
+    return st->t->log;
+}
 void txn_rollback(pawl_state *st, undo *to);      /* rolls back the changes after the mark */
 void txn_end(pawl_state *st, bool commit);      /* a transaction of mode TXN_FEED is rolled back even with `commit` */
 /* Saves the bytes that the caller is about to change; false: no memory, the caller must not change them. Not needed for the head of the state
@@ -99,6 +106,16 @@ static inline bool touch(pawl_state *st, void *at, size_t size)
     return true;
 }
 #define TOUCH(st, object) touch((st), (object), sizeof *(object))
+/* As touch() of the whole task. Several items of a step change one task after the other: the first saves it for all of them. */
+static inline bool task_touch(pawl_state *st, task *tk)
+{
+    if (st->t->task == tk)
+        return true;
+    if (!TOUCH(st, tk))
+        return false;
+    st->t->task = tk;
+    return true;
+}
 enum { SPARE_BYTES = 144 };     /* enough for a lone task with its name in most runs */
 /* As touch() of several places in one record: `back` gets the `size` bytes at `saved` as they are now. */
 bool touch_by(pawl_state *st, void *at, size_t count, const void *saved, size_t size, back_fn *back);
