@@ -168,7 +168,7 @@ static pawl_code merge_all(pawl_state *st, frame *f, const closing *cl, uint32_t
 typedef struct planned {
     uint32_t count, cap;
     const named **list;
-    size_t args_bytes, names_bytes;
+    size_t bytes;               /* of arguments and names */
     const char *name;           /* name and size of the last send's node: mostly all sends go to one node */
     size_t name_size;
 } planned;
@@ -225,9 +225,8 @@ static pawl_code plan_add(pawl_state *st, planned *p, const task *tk, const name
             return st->t->mem->failed ? PAWL_NOMEM : PAWL_CORRUPT;
         send = whole;
     }
-    p->args_bytes += args_bytes(send->value);
     PAWL_ASSERT(p->count < p->cap, "G2: a planned task has its place");
-    p->names_bytes += name_bytes(p, send->name) + 2 + digits(p->count);
+    p->bytes += args_bytes(send->value) + round16(name_bytes(p, send->name) + 2 + digits(p->count));
     p->list[p->count++] = send;
     return PAWL_OK;
 }
@@ -303,11 +302,11 @@ static pawl_code task_new(pawl_state *st, frame *f, const closing *cl)
     return PAWL_OK;
 }
 
-/* Makes the tasks with their arguments and names in one block. */
+/* Makes the tasks with their arguments and names in one block. An event finds one task of many, so the name of a sent task is beside its arguments. */
 static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, planned *p)
 {
     uint32_t n = cl->nnext + p->count;
-    char *args, *at;
+    char *at;
 
     if (n == 0)
         return PAWL_OK;
@@ -315,30 +314,29 @@ static pawl_code tasks_new(pawl_state *st, frame *f, const closing *cl, planned 
         return task_new(st, f, cl);
     const size_t index_bytes = st->only ? 0 : task_index_bytes(n, cl->nnext), tasks_bytes = round16(n * sizeof(task));
 
-    f->tasks_bytes = tasks_bytes + index_bytes + p->args_bytes + p->names_bytes;
+    f->tasks_bytes = tasks_bytes + index_bytes + p->bytes;
     for (uint32_t i = 0; i < cl->nnext; i++)
         f->tasks_bytes += strlen(cl->next[i]) + 1;
     if ((f->tasks = st_alloc(st, f->tasks_bytes)) == NULL)
         return PAWL_NOMEM;
-    args = (char *)f->tasks + tasks_bytes + index_bytes;
-    at = args + p->args_bytes;
+    at = (char *)f->tasks + tasks_bytes + index_bytes;
+    for (uint32_t i = 0; i < p->count; i++) {
+        task *tk = &f->tasks[cl->nnext + i];
+        const named *send = p->list[i];
+        char *name = at + args_bytes(send->value);
+
+        if (send->value != NULL)
+            tk->args = value_copy_to(at, send->value);
+        at += args_bytes(send->value) + round16((size_t)(number_put(name_put(name, tk, send->name, name_bytes(p, send->name)), i) - name) + 1);
+        tk->node_hint = send->hint;
+        tk->visit = 1;
+    }
     for (uint32_t i = 0; i < cl->nnext; i++) {
         at = name_put(at, &f->tasks[i], cl->next[i], strlen(cl->next[i])) + 1;
         f->tasks[i].node_hint = cl->hints != NULL ? cl->hints[i] : 0;
         f->tasks[i].visit = 1;
     }
-    for (uint32_t i = 0; i < p->count; i++) {
-        task *tk = &f->tasks[cl->nnext + i];
-        const named *send = p->list[i];
-
-        at = number_put(name_put(at, tk, send->name, name_bytes(p, send->name)), i) + 1;
-        tk->node_hint = send->hint;
-        tk->visit = 1;
-        if (send->value != NULL)
-            tk->args = value_copy_to(args, send->value);
-        args += args_bytes(send->value);
-    }
-    PAWL_ASSERT((size_t)(at - (char *)f->tasks) <= f->tasks_bytes && args <= at, "G2: the block of the tasks holds their arguments and names");
+    PAWL_ASSERT((size_t)(at - (char *)f->tasks) <= f->tasks_bytes, "G2: the block of the tasks holds their arguments and names");
     f->ntasks = n;
     f->nedges = cl->nnext;
     if (index_bytes > 0) {
