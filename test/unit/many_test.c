@@ -1,5 +1,6 @@
 /* many_test.c - frames with so many tasks, and channels with so many members, that they are found by an index: everything comes out as it does
  * without. The world checks after each event that feeding changed nothing, and that a state loaded again is the same. */
+#include "base/id_index.h"
 #include "kernel/frame.h"
 #include "kernel/step.h"
 #include "lib/world.h"
@@ -268,4 +269,65 @@ PAWL_TEST(test_what_is_taken_out_of_an_index_is_gone_and_the_rest_stays)
         }
     }
     hash_index_free(&x, &alloc);
+}
+
+PAWL_TEST(test_what_is_taken_out_of_an_index_by_id_is_gone_and_the_rest_stays)
+{
+    const pawl_alloc alloc = mem_or_default(NULL);
+    id_index x = { NULL, 0, 0 };
+    bool in[300] = { false };
+    char things[300];
+    unsigned r = 5;
+
+    CHECK(id_hash("r~0000000000000001/2.work:1.1.0") != id_hash("r~0000000000000001/2.work:2.1.0"));
+    for (int i = 0; i < 20000; i++) {
+        const uint32_t n = next_number(&r) % 300, h = n % 37 * 0x10001u;
+
+        if (in[n])
+            id_index_remove(&x, h, &things[n]);
+        else
+            CHECK(id_index_add(&x, &alloc, h, &things[n]));
+        in[n] = !in[n];
+        if (i % 500 != 0)
+            continue;
+        for (uint32_t k = 0; k < 300; k++) {
+            size_t at = id_index_first(&x, k % 37 * 0x10001u);
+            uint32_t times = 0;
+
+            for (const void *found; (found = id_index_next(&x, k % 37 * 0x10001u, &at)) != NULL;)
+                times += found == &things[k];
+            CHECK_INT(times, in[k]);
+        }
+    }
+    id_index_free(&x, &alloc);
+}
+
+static void *no_more(void *ctx, void *ptr, size_t old_size, size_t size)
+{
+    const pawl_alloc real = mem_or_default(NULL);
+
+    return size == 0 || *(bool *)ctx ? real.resize(real.ctx, ptr, old_size, size) : NULL;
+}
+
+/* Without memory it fills its slots, and only then says no. */
+PAWL_TEST(test_an_index_by_id_without_memory_uses_the_slots_that_it_has)
+{
+    bool more = true;
+    const pawl_alloc alloc = { no_more, &more };
+    id_index x = { NULL, 0, 0 };
+    char things[64];
+    uint32_t n = 0;
+
+    CHECK(id_index_room(&x, &alloc, 4));
+    more = false;
+    while (n < 64 && id_index_add(&x, &alloc, n, &things[n]))
+        n++;
+    CHECK_INT(n, x.size - 1);
+    for (uint32_t k = 0; k < n; k++) {
+        size_t at = id_index_first(&x, k);
+
+        CHECK(id_index_next(&x, k, &at) == &things[k]);
+    }
+    CHECK(!id_index_room(&x, &alloc, 1));
+    id_index_free(&x, &alloc);
 }

@@ -44,7 +44,7 @@ pawl_code counts_read(pawl_engine *e, cached_run *r, pawl_err *err)
 {
     pawl_code rc;
 
-    if ((r->marked_fence == r->fence && r->outbox.uncertain == 0) || r->outbox.count == 0)
+    if ((r->marked_fence == r->fence && r->outbox.uncertain == 0) || r->outbox.index.count == 0)
         return PAWL_OK;
     pthread_mutex_lock(&e->lock);
     rc = e->store->verbs->marks(e->store, r->id, see_mark, r, err);

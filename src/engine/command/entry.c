@@ -240,50 +240,14 @@ size_t outbox_count(const outbox *o, uint32_t states)
 
 /* ---- the index by command id ------------------------------------------------------------------------------------ */
 
-enum { INDEX_LEAST = 8 };
-
-static outbox_entry **slot_of(const outbox *o, const char *id)
-{
-    uint32_t h = name_hash(id);
-
-    return &o->index[(h ^ h >> 16) & (o->index_cap - 1)];
-}
-
-static bool index_grow(outbox *o, const pawl_alloc *alloc)
-{
-    size_t old_cap = o->index_cap, cap = old_cap == 0 ? INDEX_LEAST : 2 * old_cap;
-    outbox_entry **old = o->index, **index;
-
-    if (o->count < old_cap)
-        return true;
-    if ((index = mem_new(alloc, cap * sizeof *index)) == NULL)
-        return old_cap > 0;     /* without memory the chains only get longer */
-    o->index = index;
-    o->index_cap = cap;
-    for (size_t i = 0; i < old_cap; i++)
-        for (outbox_entry *entry = old[i], *next; entry != NULL; entry = next) {
-            outbox_entry **slot = slot_of(o, entry->job.id);
-
-            next = entry->index_next;
-            entry->index_next = *slot;
-            *slot = entry;
-        }
-    mem_free(alloc, old, old_cap * sizeof *old);
-    return true;
-}
-
 pawl_code outbox_add(cached_run *r, outbox_entry *entry)
 {
     outbox *o = &r->outbox;
-    outbox_entry **slot;
 
-    if (!index_grow(o, &r->e->alloc))
-        return PAWL_NOMEM;
     PAWL_ASSERT_SLOW(outbox_find(r, entry->job.id) == NULL, "O4: a command has one entry");
-    slot = slot_of(o, entry->job.id);
-    entry->index_next = *slot;
-    *slot = entry;
-    o->count++;
+    entry->hash = id_hash(entry->job.id);
+    if (!id_index_add(&o->index, &r->e->alloc, entry->hash, entry))
+        return PAWL_NOMEM;
     entry->run = r;
     entry->seen = o->reconciled;
     if (entry->order == 0)
@@ -296,13 +260,8 @@ pawl_code outbox_add(cached_run *r, outbox_entry *entry)
 void outbox_take_out(outbox_entry *entry)
 {
     outbox *o = &entry->run->outbox;
-    outbox_entry **at = slot_of(o, entry->job.id);
 
-    while (*at != NULL && *at != entry)
-        at = &(*at)->index_next;
-    PAWL_ASSERT(*at == entry, "O4: an entry of an outbox is in its index");
-    *at = entry->index_next;
-    o->count--;
+    id_index_remove(&o->index, entry->hash, entry);
     counts_add(entry, (size_t)-1);
     list_remove(list_of(entry), entry);
     entry->run = NULL;
@@ -310,10 +269,12 @@ void outbox_take_out(outbox_entry *entry)
 
 outbox_entry *outbox_find(const cached_run *r, const char *id)
 {
-    outbox_entry *entry = r->outbox.index_cap == 0 ? NULL : *slot_of(&r->outbox, id);
+    const uint32_t h = id_hash(id);
+    size_t at = id_index_first(&r->outbox.index, h);
+    outbox_entry *entry;
 
-    while (entry != NULL && strcmp(entry->job.id, id) != 0)
-        entry = entry->index_next;
+    while ((entry = id_index_next(&r->outbox.index, h, &at)) != NULL && strcmp(entry->job.id, id) != 0)
+        ;
     return entry;
 }
 

@@ -105,7 +105,7 @@ struct outbox_entry {
     bool charged;               /* its attempts are charged to the budget of its run, so the store counts each (A9) */
     bool keeps_output;          /* an interrupt of its run gets what its handler has said: `output` */
     outbox_entry *next, *prev;  /* in the list of its state */
-    outbox_entry *index_next;   /* in its slot of the index */
+    uint32_t hash;              /* of its command's id */
     cached_run *run;            /* NULL: ENTRY_STRAY */
     const handler *h;           /* NULL: none in this engine, or it is a spawn */
     const char *child;          /* of a spawn: the id of the child run; NULL: it is a call */

@@ -44,9 +44,7 @@ void outbox_free(pawl_engine *e, cached_run *r)
             entry_move(entry, ENTRY_STRAY);
         }
     buf_reset(&r->outbox.received);
-    mem_free(&e->alloc, r->outbox.index, r->outbox.index_cap * sizeof *r->outbox.index);
-    r->outbox.index = NULL;
-    r->outbox.index_cap = 0;
+    id_index_free(&r->outbox.index, &e->alloc);
 }
 
 /* Drops the entries when nothing has begun for any of them: they are made again when the run is driven again. */
@@ -60,7 +58,7 @@ void outbox_forget(pawl_engine *e, cached_run *r)
         OUTBOX_EACH(r, entry, next, s)
             if (entry->place.key != NULL || entry->job.attempt > 0 || entry->first_ms > 0 || entry->resolution == RESOLUTION_ASKING)
                 return;
-    if (r->outbox.count > 0)
+    if (r->outbox.index.count > 0)
         r->commands_moved = true;
     outbox_free(e, r);
 }

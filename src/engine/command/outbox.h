@@ -4,6 +4,7 @@
 #ifndef ENGINE_OUTBOX_H
 #define ENGINE_OUTBOX_H
 
+#include "base/id_index.h"
 #include "engine/engine.h"
 #include "kernel/cost.h"
 
@@ -43,8 +44,7 @@ enum {
 typedef struct entry_list { outbox_entry *first, *last; size_t count, limited; } entry_list;     /* limited: those with a time limit to be watched */
 typedef struct outbox {
     entry_list in_state[ENTRY_STATES];          /* kept by entry_move() */
-    outbox_entry **index;                       /* by command id: open hashing, `index_cap` is a power of two */
-    size_t index_cap, count;
+    id_index index;                             /* by command id */
     uint64_t orders;                            /* entries that were ever made */
     uint64_t stored;                            /* the commands of so many of them are known to be stored */
     uint64_t reconciled;                        /* reconciliations so far */

@@ -38,7 +38,7 @@ static void outbox_sweep(pawl_engine *e, cached_run *r)
 
 void outbox_drop_leftovers(pawl_engine *e, cached_run *r, pawl_code next)
 {
-    if ((next != PAWL_HALTED && next != PAWL_INTERRUPTED) || r->outbox.count == 0)
+    if ((next != PAWL_HALTED && next != PAWL_INTERRUPTED) || r->outbox.index.count == 0)
         return;
     r->outbox.reconciled++;
     outbox_sweep(e, r);

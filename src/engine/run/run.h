@@ -93,8 +93,7 @@ struct cached_run {
     uint8_t status;             /* this and the next two equal those of the store, unless HEAD_UNSURE */
     bool work;
     int64_t wake_ms;
-    struct open_wait **asked;   /* the open waits by id: chained hash table, `asked_cap` is a power of two (wait_index.c) */
-    size_t nasked, asked_cap;
+    id_index asked;             /* the open waits by id (wait_index.c) */
     size_t ndoubts;             /* waits in `asked` that ask for the outcome of a command */
     uint64_t scans;             /* number of comparisons of all waits with the state */
     timer_index timers;

@@ -90,7 +90,7 @@ void run_keep_released(pawl_engine *e, cached_run *r)
     e->released_next++;
     if (old != NULL)
         old->in_ring = false;
-    if (old == NULL || old->fence != 0 || old->pass != PASS_OUT || old->pinned || old->outbox.count > 0)
+    if (old == NULL || old->fence != 0 || old->pass != PASS_OUT || old->pinned || old->outbox.index.count > 0)
         return;
     pthread_mutex_lock(&e->lock);       /* the lease thread reads the table */
     cached_run_remove(e, old);

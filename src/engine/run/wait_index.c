@@ -31,81 +31,63 @@ static bool id_of_call(pawl_engine *e, const cached_run *r, const task *tk, cons
 
 /* ---- the open waits by id ---------------------------------------------------------------------------------- */
 
-enum { ASKED_LEAST = 16 };
-
 typedef struct open_wait {
-    struct open_wait *next;     /* in its slot */
     uint64_t seen;              /* the scan that found it open last */
+    uint32_t hash;              /* of its id */
     bool doubt;                 /* what came of a command is asked */
     char id[];
 } open_wait;
 
-static open_wait **asked_slot(const cached_run *r, const char *id)
+static open_wait *asked_find(const cached_run *r, const char *id)
 {
-    uint32_t h = name_hash(id);
-    open_wait **at = &r->asked[(h ^ h >> 16) & (r->asked_cap - 1)];
+    const uint32_t h = r->asked.count > 0 ? id_hash(id) : 0;
+    size_t at = id_index_first(&r->asked, h);
+    open_wait *w = NULL;
 
-    while (*at != NULL && strcmp((*at)->id, id) != 0)
-        at = &(*at)->next;
-    return at;
-}
-
-static bool asked_grow(pawl_engine *e, cached_run *r)
-{
-    size_t old_cap = r->asked_cap, cap = old_cap == 0 ? ASKED_LEAST : 2 * old_cap;
-    open_wait **old = r->asked, **all = r->nasked < old_cap ? NULL : mem_new(&e->alloc, cap * sizeof *all);
-
-    if (all == NULL)
-        return old_cap > 0;     /* without memory the chains get longer */
-    r->asked = all;
-    r->asked_cap = cap;
-    for (size_t i = 0; i < old_cap; i++)
-        for (open_wait *w = old[i], *next; w != NULL; w = next) {
-            open_wait **slot = asked_slot(r, w->id);
-
-            next = w->next;
-            w->next = NULL;
-            *slot = w;
-        }
-    mem_free(&e->alloc, old, old_cap * sizeof *old);
-    return true;
+    while (r->asked.count > 0 && (w = id_index_next(&r->asked, h, &at)) != NULL && strcmp(w->id, id) != 0)
+        ;
+    return w;
 }
 
 /* False: no memory. */
 static bool asked_add(pawl_engine *e, cached_run *r, const char *id, bool doubt)
 {
     const size_t n = strlen(id) + 1;
-    open_wait *w = asked_grow(e, r) ? mem_new(&e->alloc, sizeof *w + n) : NULL;
+    open_wait *w = mem_new(&e->alloc, sizeof *w + n);
 
     if (w == NULL)
         return false;
     memcpy(w->id, id, n);
+    w->hash = id_hash(id);
     w->seen = r->scans;
     w->doubt = doubt;
-    *asked_slot(r, id) = w;
-    r->nasked++;
+    if (!id_index_add(&r->asked, &e->alloc, w->hash, w)) {
+        mem_free(&e->alloc, w, sizeof *w + n);
+        return false;
+    }
     r->ndoubts += doubt;
     return true;
 }
 
-static void asked_remove(pawl_engine *e, cached_run *r, open_wait **at)
+static void wait_free(pawl_engine *e, open_wait *w)
 {
-    open_wait *w = *at;
-
-    *at = w->next;
-    r->nasked--;
-    r->ndoubts -= w->doubt;
     mem_free(&e->alloc, w, sizeof *w + strlen(w->id) + 1);
+}
+
+static void asked_remove(pawl_engine *e, cached_run *r, open_wait *w)
+{
+    id_index_remove(&r->asked, w->hash, w);
+    r->ndoubts -= w->doubt;
+    wait_free(e, w);
 }
 
 void wait_index_free(pawl_engine *e, cached_run *r)
 {
-    for (size_t i = 0; i < r->asked_cap; i++)
-        while (r->asked[i] != NULL)
-            asked_remove(e, r, &r->asked[i]);
-    mem_free(&e->alloc, r->asked, r->asked_cap * sizeof *r->asked);
-    r->asked = NULL;
-    r->asked_cap = 0;
+    for (size_t i = 0; i < r->asked.size; i++)
+        if (r->asked.slots[i].of != NULL)
+            wait_free(e, r->asked.slots[i].of);
+    id_index_free(&r->asked, &e->alloc);
+    r->ndoubts = 0;
     timers_free(e, r);
     r->indexed = r->only_naps = false;
 }
@@ -139,9 +121,9 @@ static pawl_code wait_asked(pawl_engine *e, cached_run *r, const call *c)
 }
 
 /* `it` says how it ended; NULL: it was given up. */
-static pawl_code wait_over(pawl_engine *e, cached_run *r, open_wait **at, const item *it)
+static pawl_code wait_over(pawl_engine *e, cached_run *r, open_wait *open, const item *it)
 {
-    wait_change *w = wait_new(e, r, (*at)->id);
+    wait_change *w = wait_new(e, r, open->id);
 
     if (w == NULL)
         return PAWL_NOMEM;
@@ -151,18 +133,13 @@ static pawl_code wait_over(pawl_engine *e, cached_run *r, open_wait **at, const 
         canon(&w->text, it->value);
     else if (w->answered)
         buf_text(&w->text, "null");
-    asked_remove(e, r, at);
+    asked_remove(e, r, open);
     return w->text.failed ? PAWL_NOMEM : PAWL_OK;
 }
 
 /* ---- all that is open ---------------------------------------------------------------------------------------- */
 
 typedef struct wait_scan { pawl_engine *e; cached_run *r; pawl_code rc; } wait_scan;
-
-static open_wait *asked_find(const cached_run *r, const char *id)
-{
-    return r->nasked > 0 ? *asked_slot(r, id) : NULL;
-}
 
 static bool see_open(void *ctx, const frame *f, const task *tk, const char *path, const call *c, uint32_t n)
 {
@@ -190,12 +167,14 @@ static pawl_code waits_scan(pawl_engine *e, cached_run *r)
 
     r->scans++;
     state_each_call(r->st, see_open, &l);
-    for (size_t i = 0; i < r->asked_cap && l.rc == PAWL_OK && r->nasked > r->st->waits; i++)
-        for (open_wait **at = &r->asked[i]; *at != NULL && l.rc == PAWL_OK;)
-            if ((*at)->seen == r->scans)
-                at = &(*at)->next;
-            else
-                l.rc = wait_over(e, r, at, NULL);
+    for (size_t i = 0; i < r->asked.size && l.rc == PAWL_OK && r->asked.count > r->st->waits;) {
+        open_wait *w = r->asked.slots[i].of;
+
+        if (w == NULL || w->seen == r->scans)
+            i++;
+        else
+            l.rc = wait_over(e, r, w, NULL);    /* another one may have its slot now */
+    }
     r->indexed = l.rc == PAWL_OK;
     return l.rc;
 }
@@ -226,7 +205,7 @@ static bool index_agrees(pawl_engine *e, cached_run *r)
 
     state_each_call(r->st, see_indexed, &l);
     return l.failed || BROKEN(BROKEN_RECEIPT) ||
-           (l.known == l.waits && l.waits == r->nasked && l.first_ms == (first != NULL ? first->at_ms : 0));
+           (l.known == l.waits && l.waits == r->asked.count && l.first_ms == (first != NULL ? first->at_ms : 0));
 }
 
 /* ---- what one step did --------------------------------------------------------------------------------------- */
@@ -255,13 +234,13 @@ static pawl_code item_opened(pawl_engine *e, cached_run *r, const item *it)
 
 static pawl_code item_ended(pawl_engine *e, cached_run *r, const item *it)
 {
-    open_wait **at;
+    open_wait *open;
 
-    if (r->nasked == 0)
+    if (r->asked.count == 0)
         return PAWL_OK;
     if (!id_of_item(e, r, it))
         return PAWL_NOMEM;
-    return *(at = asked_slot(r, e->text.data)) != NULL ? wait_over(e, r, at, it) : PAWL_OK;
+    return (open = asked_find(r, e->text.data)) != NULL ? wait_over(e, r, open, it) : PAWL_OK;
 }
 
 /* The calls that a task lost in a race end when it leaves: they have no item of their own. */
@@ -288,7 +267,7 @@ static pawl_code items_index(pawl_engine *e, cached_run *r, const item *items)
         rc = (item_does[it->kind] & OPENS) != 0  ? item_opened(e, r, it)
              : (item_does[it->kind] & ENDS) != 0 ? item_ended(e, r, it)
                                                  : PAWL_OK;
-    for (const item *it = items; it != NULL && rc == PAWL_OK && r->nasked > r->st->waits; it = it->next)
+    for (const item *it = items; it != NULL && rc == PAWL_OK && r->asked.count > r->st->waits; it = it->next)
         rc = it->kind == ITEM_LEAVE ? task_left(e, r, it) : PAWL_OK;
     return rc;
 }
@@ -310,9 +289,9 @@ static pawl_code children_told(pawl_engine *e, cached_run *r, unsigned does)
 {
     pawl_code rc = PAWL_OK;
 
-    if (r->outbox.count > 0 && ((does & MAKES) != 0 || r->commands_moved))
+    if (r->outbox.index.count > 0 && ((does & MAKES) != 0 || r->commands_moved))
         rc = tells_before_commit(e, r);
-    if (rc == PAWL_OK && r->outbox.count > 0 && r->commands_moved)
+    if (rc == PAWL_OK && r->outbox.index.count > 0 && r->commands_moved)
         rc = children_cancel_dropped(e, r);
     return rc == PAWL_OK && (does & UPDATES) != 0 ? rights_before_commit(e, r) : rc;
 }
@@ -331,8 +310,8 @@ pawl_code wait_index_step(pawl_engine *e, cached_run *r)
         return PAWL_IO;
     if ((does & MAKES) != 0 && items_made(e, r, entry->items) != PAWL_OK)
         return PAWL_NOMEM;
-    rc = (does & (OPENS | ENDS)) != 0 || r->nasked > r->st->waits ? items_index(e, r, entry->items) : PAWL_OK;
-    if (rc == PAWL_OK && (r->nasked != r->st->waits || !r->indexed))
+    rc = (does & (OPENS | ENDS)) != 0 || r->asked.count > r->st->waits ? items_index(e, r, entry->items) : PAWL_OK;
+    if (rc == PAWL_OK && (r->asked.count != r->st->waits || !r->indexed))
         rc = waits_scan(e, r);
     PAWL_ASSERT_SLOW(rc != PAWL_OK || index_agrees(e, r), "E9, W5: the open waits and the first timer are those of the state");
     return rc;

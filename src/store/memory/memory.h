@@ -6,20 +6,21 @@
 #ifndef STORE_MEMORY_H
 #define STORE_MEMORY_H
 
+#include "base/id_index.h"
 #include "store/store.h"
 
 /* ---- table.c: a hash table of nodes, and a list of them in the order of insertion ----------------------------- */
 
 typedef struct node {           /* first member of each struct in a table */
-    struct node *chain, *prev, *next;
+    struct node *prev, *next;
     const char *key;
     uint32_t hash;
     size_t bytes;               /* of the block that begins with this node */
 } node;
 
 typedef struct table {
-    node **slots;
-    size_t nslots, count;
+    id_index by_key;
+    size_t count;
     node *first, *last;
 } table;
 

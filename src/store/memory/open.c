@@ -98,7 +98,7 @@ static void space_clear(memory_space *m)
     for (int by = 0; by < ORDERS; by++)
         mem_free(&m->alloc, m->heaps[by].items, m->heaps[by].cap * sizeof(stored_run *));
     mem_free(&m->alloc, m->order, m->order_cap * sizeof(stored_run *));
-    mem_free(&m->alloc, m->runs.slots, m->runs.nslots * sizeof *m->runs.slots);
+    id_index_free(&m->runs.by_key, &m->alloc);
 }
 
 static void memory_store_free(memory_store *all)

@@ -3,17 +3,6 @@
  * A table owns its nodes. Called by the other files of the folder; one thread at a time. */
 #include "store/memory/memory.h"
 
-enum { SLOTS_FIRST = 8 };
-
-static uint32_t key_hash(const char *key)
-{
-    uint32_t h = 2166136261u;
-
-    for (; *key != '\0'; key++)
-        h = (h ^ (uint8_t)*key) * 16777619u;
-    return h;
-}
-
 void *node_new(const pawl_alloc *alloc, size_t bytes, const char *key)
 {
     size_t n = strlen(key) + 1;
@@ -24,7 +13,7 @@ void *node_new(const pawl_alloc *alloc, size_t bytes, const char *key)
         return NULL;
     memcpy(block + bytes, key, n);
     head.key = block + bytes;
-    head.hash = key_hash(key);
+    head.hash = id_hash(key);
     memcpy(block, &head, sizeof head);
     return block;
 }
@@ -35,38 +24,11 @@ void node_free(const pawl_alloc *alloc, void *n)
         mem_free(alloc, n, ((node *)n)->bytes);
 }
 
-static void slot_put(table *t, node *n)
-{
-    node **slot = &t->slots[n->hash & (t->nslots - 1)];
-
-    n->chain = *slot;
-    *slot = n;
-}
-
-bool table_room(const pawl_alloc *alloc, table *t, size_t more)
-{
-    table grown = *t;
-
-    if (more > SIZE_MAX / 4 / sizeof(node *) - t->count)
-        return false;
-    if (grown.nslots == 0)
-        grown.nslots = more == 0 ? 0 : SLOTS_FIRST;
-    while (grown.nslots < t->count + more)
-        grown.nslots *= 2;
-    if (grown.nslots == t->nslots)
-        return true;
-    if ((grown.slots = mem_new(alloc, grown.nslots * sizeof *grown.slots)) == NULL)
-        return false;
-    for (node *n = t->first; n != NULL; n = n->next)
-        slot_put(&grown, n);
-    mem_free(alloc, t->slots, t->nslots * sizeof *t->slots);
-    *t = grown;
-    return true;
-}
+bool table_room(const pawl_alloc *alloc, table *t, size_t more) { return id_index_room(&t->by_key, alloc, more); }
 
 void table_put(table *t, node *n)
 {
-    slot_put(t, n);
+    id_index_put(&t->by_key, n->hash, n);
     n->prev = t->last;
     n->next = NULL;
     if (t->last != NULL)
@@ -79,24 +41,21 @@ void table_put(table *t, node *n)
 
 node *table_find(const table *t, const char *key)
 {
-    uint32_t h = key_hash(key);
-    node *n = t->nslots == 0 ? NULL : t->slots[h & (t->nslots - 1)];
+    const uint32_t h = id_hash(key);
+    size_t at = id_index_first(&t->by_key, h);
+    node *n;
 
-    while (n != NULL && (n->hash != h || strcmp(n->key, key) != 0))
-        n = n->chain;
+    while ((n = id_index_next(&t->by_key, h, &at)) != NULL && strcmp(n->key, key) != 0)
+        ;
     return n;
 }
 
 void table_remove(table *t, node *n)
 {
-    node **at = &t->slots[n->hash & (t->nslots - 1)];
-
-    while (*at != n)
-        at = &(*at)->chain;
-    *at = n->chain;
+    id_index_remove(&t->by_key, n->hash, n);
     *(n->prev != NULL ? &n->prev->next : &t->first) = n->next;
     *(n->next != NULL ? &n->next->prev : &t->last) = n->prev;
-    n->chain = n->prev = n->next = NULL;
+    n->prev = n->next = NULL;
     t->count--;
 }
 
@@ -106,6 +65,6 @@ void table_free(const pawl_alloc *alloc, table *t)
         next = n->next;
         node_free(alloc, n);
     }
-    mem_free(alloc, t->slots, t->nslots * sizeof *t->slots);
-    *t = (table){ .slots = NULL };
+    id_index_free(&t->by_key, alloc);
+    *t = (table){ .count = 0 };
 }
