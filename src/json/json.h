@@ -126,7 +126,16 @@ bool scan_string(scan *s, scan_text *out);
 bool scan_int(scan *s, bool *below, uint64_t *n);   /* n, or -n when it is below 0 */
 const pawl_value *scan_value(scan *s);          /* NULL: wrong */
 /* The canonical digits of a number at p; returns what follows. NULL: not a number below 2^64. */
-const char *digits_read(const char *p, uint64_t *n);
+const char *digits_many(const char *p, uint64_t *n);
+static inline const char *digits_read(const char *p, uint64_t *n)       /* most numbers have one digit */
+{
+    const unsigned first = (unsigned)(unsigned char)p[0] - '0';
+
+    if (first > 9 || (unsigned)(unsigned char)p[1] - '0' <= 9)
+        return digits_many(p, n);
+    *n = first;
+    return p + 1;
+}
 static inline bool scan_open(scan *s, char bracket)
 {
     if (*s->at != bracket || s->depth == READ_DEPTH_MAX)

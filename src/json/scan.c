@@ -145,7 +145,7 @@ bool scan_string(scan *s, scan_text *out)
 
 /* ---- numbers --------------------------------------------------------------------------------------- */
 
-const char *digits_read(const char *p, uint64_t *out)
+const char *digits_many(const char *p, uint64_t *out)
 {
     const uint64_t nineteen = UINT64_C(10000000000000000000);   /* a 20-digit number that wraps around is below this */
     const char *from = p;

@@ -8,6 +8,8 @@
 #include "json/json.h"
 #include "pawl/kernel.h"
 
+#include <string.h>
+
 typedef enum item_kind {        /* the order is part of the format: the digest of task records depends on it */
     ITEM_START, ITEM_INPUT, ITEM_UPDATE, ITEM_SIGNAL, ITEM_CANCEL, ITEM_REOPEN, ITEM_ADOPT,
     ITEM_RECORDS, ITEM_VISIT, ITEM_FRAME, ITEM_CALL, ITEM_SLEEP, ITEM_SPAWN, ITEM_ASK,
@@ -75,12 +77,13 @@ typedef struct item {           /* what each item of a wide superstep needs is i
     uint8_t kind;
     uint8_t outcome;            /* receipt: pawl_outcome; unwind: the coming status */
     uint8_t wait;               /* ask: pawl_wait_kind; refusal: call_kind */
-    bool hold;                  /* ask: a detached wait, between two supersteps */
+    bool hold : 1;              /* ask: a detached wait, between two supersteps */
+    bool inner : 1;             /* leave: of a task inside a subgraph */
     uint32_t place;             /* probable index of the task in the run's frame, checked before use */
     const char *task;           /* path of the task; close: path of the frame or ""; signal, emit: the name */
     uint32_t visit, n;          /* select: n wins race k */
     uint32_t k;
-    bool inner;                 /* leave: of a task inside a subgraph */
+    uint32_t nwrites;
     struct item *next;
     const leave *leave;
     uint32_t text_at, text_size;/* its bytes in the entry */
@@ -89,12 +92,19 @@ typedef struct item {           /* what each item of a wide superstep needs is i
     const pawl_value *value;    /* the VALUE; of records, adopt, cancel ...: the object */
     const char *spec;           /* commands and waits: the SPEC; fail, end, unwind: the reason; canonical text */
     size_t spec_size;
-    const item_write *writes;        /* put, frame */
-    uint32_t nwrites;
+    const item_write *writes;   /* put, frame */
     const closing *closing;
     const pawl_value *more;     /* answer, sign, update: by, note, update */
     refs refs;                  /* of the VALUE, read from bytes, not yet resolved */
 } item;
+enum { ITEM_BYTES = 128 };
+_Static_assert(sizeof(item) <= ITEM_BYTES, "an item is two lines of the cache: a wide step has very many");
+/* Two constant sizes that are a few stores each: of the whole the compiler would make a loop or a call. */
+static inline void item_zero(item *it)
+{
+    memset(it, 0, 64);
+    memset((char *)it + 64, 0, sizeof *it - 64);
+}
 
 struct pawl_entry {
     arena *mem;

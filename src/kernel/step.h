@@ -49,15 +49,16 @@ struct pawl_step {
 };
 
 enum { ITEMS_FEW = 64 };
-void *step_side(pawl_step *s, size_t size);     /* step_memory.c: zeroed, behind what it gave before */
+void *step_side(pawl_step *s, size_t size);     /* step_memory.c: behind what it gave before */
 
-/* A new item, zeroed, with `more` bytes after it; NULL: no memory. All items are walked several times. Those of a wide step are more than a cache holds:
- * they are side by side, so that the CPU fetches the next ones ahead. */
+/* A new item, zeroed, with `more` bytes after it, which are not; NULL: no memory. All items are walked several times, and those of a wide step are more than
+ * a cache holds: they are side by side, so that the CPU fetches the next ones ahead. */
 static inline item *step_item_with(pawl_step *s, unsigned kind, size_t more)
 {
-    item *it = s->entry.count < ITEMS_FEW ? arena_zero(&s->mem, sizeof *it + more) : step_side(s, sizeof *it + more);
+    item *it = s->entry.count < ITEMS_FEW ? arena_get(&s->mem, sizeof *it + more) : step_side(s, sizeof *it + more);
 
     if (it != NULL) {
+        item_zero(it);
         it->kind = (uint8_t)kind;
         it->task = "";
     }
@@ -68,8 +69,10 @@ static inline item *step_close(pawl_step *s, closing **cl)      /* a close of th
 {
     item *it = step_item_with(s, ITEM_CLOSE, sizeof **cl);
 
-    if (it != NULL)
+    if (it != NULL) {
         it->closing = *cl = (closing *)(void *)(it + 1);
+        **cl = (closing){0};
+    }
     return it;
 }
 /* Add an item to the step and fold it. */

@@ -76,7 +76,6 @@ void *step_side(pawl_step *s, size_t size)
     at = s->side.at;
     s->side.at += whole;
     s->side.left -= whole;
-    mem_zero(at, size);
     return at;
 }
 

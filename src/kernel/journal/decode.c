@@ -111,38 +111,37 @@ static const pawl_value *next_object(reader *r)
     return next(r) ? value_of(r, PAWL_TYPE_OBJECT) : NULL;
 }
 
-/* Enters an array or object; false: another value, which is skipped. */
-static bool enter(reader *r, char bracket)
+APART static bool bracket_missing(reader *r, char bracket)
 {
-    if (*r->s.at == bracket)
-        return scan_open(&r->s, bracket);
     (void)scan_value(&r->s);
     unfit(r, bracket == '{' ? "an object is due" : "an array is due");
     return false;
 }
 
-/* Leaves the array; skips further elements, which are wrong. */
-static void leave_array(reader *r, const char *what)
+/* Enters an array or object; false: another value, which is skipped. */
+static inline bool enter(reader *r, char bracket)
 {
-    if (scan_left(&r->s))
-        unfit(r, what);
+    return *r->s.at == bracket ? scan_open(&r->s, bracket) : bracket_missing(r, bracket);
+}
+
+APART static void rest_unfit(reader *r, const char *what)
+{
+    unfit(r, what);
     while (scan_left(&r->s) && scan_next(&r->s) && scan_value(&r->s) != NULL)
         ;
+}
+
+/* Leaves the array; skips further elements, which are wrong. */
+static inline void leave_array(reader *r, const char *what)
+{
+    if (scan_left(&r->s))
+        rest_unfit(r, what);
     (void)scan_close(&r->s, ']');
 }
 
 static bool room(reader *r, void **all, size_t *cap, size_t count, size_t size)
 {
     return arena_room(r->s.a, all, cap, count, size) || scan_wrong(&r->s);
-}
-
-static void *one(reader *r, size_t size)
-{
-    void *p = arena_zero(r->s.a, size);
-
-    if (p == NULL)
-        (void)scan_wrong(&r->s);
-    return p;
 }
 
 /* ---- parts of items ------------------------------------------------------------------------- */
@@ -271,11 +270,14 @@ static void unknown_here(reader *r, const char *what)
 /* Reads an optional last object, whose members have fixed names. */
 static const leave *leave_of(reader *r)
 {
-    leave *l = one(r, sizeof *l);
+    leave *l = arena_get(r->s.a, sizeof *l);
     const char *before = "";
 
-    if (l == NULL)
+    if (l == NULL) {
+        (void)scan_wrong(&r->s);
         return NULL;
+    }
+    *l = (leave){0};
     l->writes = next_writes(r, &l->nwrites);
     if (!scan_left(&r->s) || !next(r) || !enter(r, '{'))
         return l;
@@ -352,11 +354,14 @@ static const pawl_value *good_here(reader *r, bool (*good)(const pawl_value *v),
 static const closing *closing_of(reader *r, const char **where)
 {
     const char *const unknown = "an unknown member of close", *before = "";
-    closing *cl = one(r, sizeof *cl);
+    closing *cl = arena_get(r->s.a, sizeof *cl);
 
     *where = "";
-    if (cl == NULL)
+    if (cl == NULL) {
+        (void)scan_wrong(&r->s);
         return NULL;
+    }
+    *cl = (closing){0};
     cl->next = next(r) ? names_here(r, &cl->nnext) : NULL;
     if (!scan_left(&r->s) || !next(r) || !enter(r, '{'))
         return cl;
@@ -655,13 +660,16 @@ static void rest_of(reader *r, item *it)
 /* Reads an item; NULL: err is set, except for errors that ended the scan. */
 static item *item_here(reader *r, pawl_err *err)
 {
-    item *it = one(r, sizeof *it);
+    item *it = arena_get(r->s.a, sizeof *it);
     scan_text name = { "", 0, true };
     bool array;
     int kind;
 
-    if (it == NULL)
+    if (it == NULL) {
+        (void)scan_wrong(&r->s);
         return NULL;
+    }
+    item_zero(it);
     r->at = 0;
     r->wrong = NULL;
     it->task = "";
