@@ -15,16 +15,17 @@ typedef struct timer {
 typedef struct timer_place {    /* with the time: a comparison needs no look at the timer, which is elsewhere */
     int64_t at_ms;
     timer *of;
+    uint32_t task;              /* the probable place of its task in the run's frame: for the cache alone */
 } timer_place;
 
 typedef struct timer_index {
-    timer_place *heap;          /* no timer is due before the one at half its place */
+    timer_place *heap;          /* no timer is due before the one at a quarter of its place */
     size_t count, cap;
     uint64_t made;
 } timer_index;
 
-/* A call that was opened, of that id. One that has no timer is passed by. */
-pawl_code timer_add(pawl_engine *e, cached_run *r, const call *c, const char *id);
+/* A call of that task (NULL: of none) that was opened, of that id. One that has no timer is passed by. */
+pawl_code timer_add(pawl_engine *e, cached_run *r, const task *tk, const call *c, const char *id);
 /* The first of the open timers, lent until the next call of this file; NULL: there is none. */
 const timer *timer_first(pawl_engine *e, cached_run *r);
 int64_t timer_wake_ms(pawl_engine *e, cached_run *r);   /* when that one is due; 0: there is none */

@@ -152,7 +152,7 @@ static bool see_open(void *ctx, const frame *f, const task *tk, const char *path
     if (!id_of_call(l->e, l->r, tk, path, c, n))
         return (l->rc = PAWL_NOMEM) == PAWL_OK;
     if (!l->r->indexed)
-        l->rc = timer_add(l->e, l->r, c, strchr(l->e->text.data, '/') + 1);
+        l->rc = timer_add(l->e, l->r, tk, c, strchr(l->e->text.data, '/') + 1);
     if (l->rc == PAWL_OK && (known = asked_find(l->r, l->e->text.data)) != NULL)
         known->seen = l->r->scans;
     else if (l->rc == PAWL_OK && call_asks(c))
@@ -221,14 +221,15 @@ static const uint8_t item_does[ITEM_KINDS] = {
 static pawl_code item_opened(pawl_engine *e, cached_run *r, const item *it)
 {
     frame *in;
-    const call *c = call_find(r->st, it->superstep, it->task, it->visit, it->n, &in, NULL);
+    task *tk;
+    const call *c = call_find(r->st, it->superstep, it->task, it->visit, it->n, &in, &tk);
     pawl_code rc;
 
     if (c == NULL || !call_is_open(c))
         return PAWL_OK;         /* the same step gave it up again */
     if (!id_of_item(e, r, it))
         return PAWL_NOMEM;
-    rc = it->kind != ITEM_DOUBT ? timer_add(e, r, c, strchr(e->text.data, '/') + 1) : PAWL_OK;
+    rc = it->kind != ITEM_DOUBT ? timer_add(e, r, tk, c, strchr(e->text.data, '/') + 1) : PAWL_OK;
     return rc == PAWL_OK && call_asks(c) && asked_find(r, e->text.data) == NULL ? wait_asked(e, r, c) : rc;
 }
 
