@@ -188,6 +188,21 @@ static void serve_begin(server *s, http_req *r, const route *row, const admitted
     serve_words(s, r, row, by, &m->path, 1, &how, p);
 }
 
+/* Only a route that has the parameter `wait` comes here: a run, as it is then. */
+static void serve_later(server *s, http_req *r, const route *row, const admitted *by, const char *run, const params *p)
+{
+    const char *given = params_get(p, "wait");
+    uint64_t seconds;
+    const char *end = digits_read(given, &seconds);
+
+    if (end == NULL || *end != '\0' || seconds < 1 || seconds > 60)
+        problem(r, 400, "invalid", "wait: seconds, from 1 to 60");
+    else if (p->n > 1)
+        problem(r, 400, "invalid", "wait: it stands alone, since the run is shown as it is then");
+    else
+        waits_add(s->waits, r, by, run, (unsigned)seconds, &row->how);
+}
+
 static void serve_row(server *s, http_req *r, const route *row, const admitted *by, const pawl_bytes *segments, size_t nruns)
 {
     const char *runs[RUNS_IN_PATH] = { NULL };
@@ -207,6 +222,8 @@ static void serve_row(server *s, http_req *r, const route *row, const admitted *
         good = run_is_seen(s, r, by->who, runs[i]);
     if (good && row->verb != NULL && of_machine(row))
         serve_begin(s, r, row, by, runs[0], &p);
+    else if (good && row->verb != NULL && params_get(&p, "wait") != NULL)
+        serve_later(s, r, row, by, runs[0], &p);
     else if (good && row->verb != NULL)
         serve_words(s, r, row, by, runs, nruns, &row->how, &p);
     else if (good)

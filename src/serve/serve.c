@@ -125,6 +125,7 @@ static void drained(void *ctx)
     server *s = ctx;
 
     events_drain(s->events);
+    waits_drain(s->waits);
 }
 
 static void on_signal(void *ctx)
@@ -146,7 +147,7 @@ static pawl_code run(server *s, stopper *st, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
-    if ((s->calls = calls_new(s, err)) == NULL || (s->events = events_new(s, err)) == NULL)
+    if ((s->calls = calls_new(s, err)) == NULL || (s->events = events_new(s, err)) == NULL || (s->waits = waits_new(s, err)) == NULL)
         return err->code;
     if (!http_watch(s->http, st->fd, on_signal, st))
         return fail(err, PAWL_NOMEM, "server: no memory");
@@ -201,6 +202,7 @@ pawl_code serve_run(const serve_config *config, pawl_err *err)
     pthread_sigmask(SIG_SETMASK, &before, NULL);        /* a verb that takes long: one more signal ends the process */
     if (s.works)
         config->worked(config->ctx);
+    waits_free(s.waits);
     calls_free(s.calls);
     events_free(s.events);
     http_free(s.http);

@@ -6,6 +6,7 @@
 #include "serve/serve.h"
 
 typedef struct serve_calls serve_calls;         /* calls.c: the thread that performs verbs */
+typedef struct serve_waits serve_waits;         /* wait.c: requests that wait for a run */
 typedef struct serve_events serve_events;       /* events.c: runs that are followed */
 
 typedef struct server {
@@ -21,6 +22,7 @@ typedef struct server {
     int64_t misses_ms;
     serve_calls *calls;
     serve_events *events;
+    serve_waits *waits;
 } server;
 
 /* ---- problem.c: errors as application/problem+json ------------------------------------------------------------------ */
@@ -122,6 +124,14 @@ extern const route route_table[];       /* ends with a method of NULL */
 
 void serve_openapi(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 void serve_index(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+
+/* ---- wait.c ------------------------------------------------------------------------------------------------------------------------ */
+
+serve_waits *waits_new(server *s, pawl_err *err);
+void waits_free(serve_waits *w);        /* after the loop has ended */
+/* Replies as the verb `show` when the run has ended, has an open wait or is parked, or after that time. */
+void waits_add(serve_waits *w, http_req *r, const admitted *by, const char *run, unsigned seconds, const call_order *how);
+void waits_drain(serve_waits *w);       /* every one is replied to now */
 
 /* ---- openapi.c ------------------------------------------------------------------------------------------------------------------- */
 

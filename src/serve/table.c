@@ -24,7 +24,11 @@ static const parameter ls_params[] = {
     { "parked", MEMBER_FLAG, .what = "only parked runs, with the reason" },
     { .name = NULL }
 };
-static const parameter show_params[] = { { "at", MEMBER_TEXT, .what = "the state at this entry" }, { .name = NULL } };
+static const parameter show_params[] = {
+    { "at", MEMBER_TEXT, .what = "the state at this entry" },
+    { "wait", MEMBER_TEXT, .what = "seconds, 1 to 60: replies when the run has ended, has an open wait or is parked, or after that time" },
+    { .name = NULL }
+};
 static const parameter inbox_params[] = {
     { "limit", MEMBER_TEXT, .what = "maximum number of waits; 50" },
     { "all", MEMBER_FLAG, .what = "also runs that only wait for their next input" },

@@ -1,0 +1,128 @@
+/* wait.c - requests that wait until a run has ended, or asks something: for clients without streams. Loop thread.
+ *
+ * The heads of the runs are read every LOOK_MS, and only after a write to the store. The reply is that of the route without `wait`, made by the verb then.
+ * A request whose client is gone ends at the next look. */
+#include "serve/serve_inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LOOK_MS = 50, RUN_BYTES = 129 };
+
+typedef struct pending_reply {
+    struct pending_reply *next;
+    http_req *r;
+    admitted by;
+    call_order how;
+    int64_t due_ms;
+    bool gone;                  /* its client */
+    char run[RUN_BYTES];
+} pending_reply;
+
+struct serve_waits {
+    server *s;
+    pending_reply *all;
+    http_timer *look;           /* on while there are some */
+    uint64_t version;           /* of the store, when it was last looked at */
+};
+
+static void on_gone(http_req *r, void *data)
+{
+    pending_reply *p = data;
+
+    (void)r;
+    p->gone = true;
+}
+
+/* Its token may have ended meanwhile, and its run may be another's. */
+static void reply_now(serve_waits *w, pending_reply *p)
+{
+    const char *const words[] = { "show", "--json", "--", p->run };
+
+    http_set(p->r, NULL, NULL);
+    if (p->gone)
+        problem(p->r, 503, "canceled", "the client is gone");
+    else if (!guard_still(w->s, &p->by))
+        problem(p->r, 401, "denied", "the token was removed, or has expired");
+    else if (run_is_seen(w->s, p->r, p->by.who, p->run))
+        calls_add(w->s->calls, p->r, &p->by, words, 4, &p->how);
+    tokens_drop(p->by.of);
+    free(p);
+}
+
+static bool is_due(serve_waits *w, const pending_reply *p, bool changed)
+{
+    pawl_head head;
+
+    if (p->gone || http_now(w->s->http) >= p->due_ms)
+        return true;
+    return changed && (w->s->store->verbs->head(w->s->store, p->run, &head, NULL) != PAWL_OK || head.over || head.waits > 0 || head.parked != NULL);
+}
+
+static void look_at(serve_waits *w, bool all)
+{
+    const uint64_t version = w->s->store->verbs->version(w->s->store);
+    const bool changed = version == 0 || version != w->version;
+
+    w->version = version;
+    for (pending_reply **at = &w->all; *at != NULL;) {
+        pending_reply *p = *at;
+
+        if (!all && !is_due(w, p, changed)) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        reply_now(w, p);
+    }
+    if (w->all == NULL)
+        http_timer_set(w->look, false);
+}
+
+static void look(void *ctx) { look_at(ctx, false); }
+
+serve_waits *waits_new(server *s, pawl_err *err)
+{
+    serve_waits *w = calloc(1, sizeof *w);
+
+    if (w != NULL && (w->look = http_timer_new(s->http, LOOK_MS, look, w)) != NULL) {
+        w->s = s;
+        return w;
+    }
+    free(w);
+    fail(err, PAWL_NOMEM, "server: no memory");
+    return NULL;
+}
+
+void waits_add(serve_waits *w, http_req *r, const admitted *by, const char *run, unsigned seconds, const call_order *how)
+{
+    pending_reply *p = strlen(run) < RUN_BYTES ? calloc(1, sizeof *p) : NULL;
+
+    if (p == NULL) {
+        problem(r, 503, "nomem", "no memory for this request");
+        return;
+    }
+    *p = (pending_reply){ .next = w->all, .r = r, .by = *by, .how = *how, .due_ms = http_now(w->s->http) + (int64_t)seconds * 1000 };
+    snprintf(p->run, sizeof p->run, "%s", run);
+    tokens_keep(by->of);
+    http_set(r, p, on_gone);
+    w->all = p;
+    w->version = 0;             /* it has not been looked at */
+    http_timer_set(w->look, true);
+}
+
+void waits_drain(serve_waits *w) { look_at(w, true); }
+
+void waits_free(serve_waits *w)
+{
+    if (w == NULL)
+        return;
+    while (w->all != NULL) {    /* their clients are gone: the loop has ended */
+        pending_reply *p = w->all;
+
+        w->all = p->next;
+        p->gone = true;
+        reply_now(w, p);
+    }
+    free(w);
+}
