@@ -438,8 +438,8 @@ const cli_verb verb_inbox = {
              "its next input is listed only with --all.\n"
              "\n"
              "--json: {\"more\",\"store\",\"waits\":[{\"about\",\"answer\",\"approvers\",\"asked_ms\",\n"
-             "\"deny\",\"element\",\"expires_ms\",\"id\",\"kind\",\"name\",\"of\",\"options\",\"otherwise\",\"prompt\",\n"
-             "\"run\",\"schema\",\"signed_by\",\"slot\",\"task\"}]}.\n"
+             "\"deny\",\"element\",\"expires_ms\",\"id\",\"kind\",\"name\",\"of\",\"options\",\"otherwise\",\n"
+             "\"prompt\",\"run\",\"schema\",\"signed_by\",\"slot\",\"task\"}]}.\n"
              "`answer` is the command; `kind` is approval, question, input or signal; `name`\n"
              "is the name of the signal. Members without a value are omitted.",
     .example = "pawl inbox\npawl inbox --json | jq -r '.waits[].run'",
