@@ -31,9 +31,15 @@ static bool unasked(const pawl_policy *p, const text_made *t)
 
 static void run_list(const text_made *list, size_t n, bool reading)
 {
-    /* each has a time of its own, since a reader may wait for ever: `tail -f` */
-    static const char loop[] = "cd \"$1\" || exit 1; while IFS= read -r -d '' c; do "
-                               "timeout -k 1 5 bash --norc -c 'eval \"$1\"; wait' bash \"$c\" </dev/null >/dev/null 2>&1; done <\"$2\"; exit 0";
+    /* Each is run in a copy of this shell, which is cheaper than a new one. A reader may wait for ever, `tail -f`: so each has a time of its own, and others
+     * begin meanwhile. */
+    static const char loop[] =
+        "cd \"$1\" || exit 1; declare -A at; t=0; trap 't=$((t+1))' ALRM; (while sleep 1; do kill -ALRM $$ || exit; done) & dog=$!; set -m\n"
+        "ends() { wait -n; for p in \"${!at[@]}\"; do a=$((t-at[$p])); kill -0 $p || { unset \"at[$p]\"; continue; }\n"
+        "[ $a -lt 6 ] || kill -TERM -- -$p; [ $a -lt 7 ] || kill -KILL -- -$p; done; }\n"
+        "while IFS= read -r -d '' c; do (set +m; eval \"$c\"; wait) </dev/null >/dev/null 2>&1 & at[$!]=$t\n"
+        "while [ ${#at[@]} -ge 16 ]; do ends; done; done <\"$2\"\n"
+        "while [ ${#at[@]} -gt 0 ]; do ends; done; kill $dog; exit 0";
     const char *const words[] = { "timeout", "-k", "1", "1200", "bash", "--norc", "-c", loop, "bash", folder, list_path, NULL };
     FILE *f = fopen(list_path, "w");
 
