@@ -298,8 +298,8 @@ pawl_code pawl_event_send(pawl_engine *e, const char *run, const pawl_event *ev,
     if (rc != PAWL_OK)
         return rc;
     e->left_no = 0;
-    if (ev->by != NULL && *ev->by != '\0' && !store_id_valid(ev->by))
-        return fail(err, PAWL_INVALID, "%s: by of an event is UTF-8 of at most %d bytes", run, (int)STORE_ID_BYTES_MAX);
+    if ((rc = store_by_check(run, ev->by, err)) != PAWL_OK)
+        return rc;
     rc = drive(e, r, ev, &why);
     if (rc == PAWL_HELD && r->fence == 0)
         return deliver(e, run, ev, err);

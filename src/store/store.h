@@ -13,6 +13,7 @@ enum {
     STORE_RUN_BYTES_MAX = 128,
     STORE_LABELS_MAX = 16,
     STORE_ID_BYTES_MAX = 1024,  /* ids of deliveries, commands and waits; owners */
+    STORE_BY_BYTES_MAX = 1024,  /* the name of who speaks: of an event, a delivery, the creator of a run */
     STORE_SIGNALS_MAX = 10000,  /* deliveries in one mailbox, when the store was opened without a limit */
     STORE_LIST_LIMIT = 50
 };
@@ -48,6 +49,7 @@ pawl_code store_leases_check(const pawl_hold *all, size_t n, pawl_err *err);
 pawl_code store_beginning_check(const pawl_alloc *alloc, const char *run, const pawl_beginning *with, pawl_err *err);
 
 /* Kind, id, name and outcome fit each other; value and update are JSON. */
+pawl_code store_by_check(const char *run, const char *by, pawl_err *err);       /* NULL and "": nobody. PAWL_INVALID */
 pawl_code store_delivery_check(const pawl_alloc *alloc, const char *run, const pawl_delivery *d, pawl_err *err);
 /* Equal for the same delivery sent again: without `no`, `at_ms` and `trace`, which may differ then. */
 void store_delivery_hash(const pawl_delivery *d, hash *out);

@@ -162,6 +162,15 @@ static pawl_code json_check(arena *mem, const char *run, const char *id, const c
     return why.code == PAWL_OK ? fail(err, PAWL_INVALID, "%s has no bytes", what) : fail(err, PAWL_INVALID, "%s", why.text);
 }
 
+pawl_code store_by_check(const char *run, const char *by, pawl_err *err)
+{
+    const size_t n = by == NULL ? 0 : strnlen(by, STORE_BY_BYTES_MAX + 1);
+
+    if (n > STORE_BY_BYTES_MAX)
+        return fail(err, PAWL_INVALID, "%s: by, the name of who speaks, has more than %d bytes (STORE_BY_BYTES_MAX)", run, STORE_BY_BYTES_MAX);
+    return n == 0 || utf8_valid(by, n) ? PAWL_OK : fail(err, PAWL_INVALID, "%s: by, the name of who speaks, is not UTF-8", run);
+}
+
 static pawl_code delivery_members_check(const char *run, const pawl_delivery *d, pawl_err *err)
 {
     bool named = d->kind == PAWL_DELIVER_ANSWER || d->kind == PAWL_DELIVER_SIGNAL || d->kind == PAWL_DELIVER_RECEIPT;
@@ -174,9 +183,10 @@ static pawl_code delivery_members_check(const char *run, const pawl_delivery *d,
         return fail(err, PAWL_INVALID, "%s: delivery %.64s has a wrong name, or none", run, d->id);
     if (d->outcome < 0 || d->outcome >= OUTCOMES || (d->outcome != 0 && d->kind != PAWL_DELIVER_RECEIPT))
         return fail(err, PAWL_INVALID, "%s: delivery %.64s may not have outcome %d", run, d->id, d->outcome);
-    if ((d->by != NULL && !text_valid(d->by, 0)) || (d->trace != NULL && !text_valid(d->trace, 0)) ||
-        (d->note != NULL && !utf8_valid(d->note, strlen(d->note))))
-        return fail(err, PAWL_INVALID, "%s: by, note or trace of delivery %.64s is too long, or not UTF-8", run, d->id);
+    if ((d->trace != NULL && !text_valid(d->trace, 0)) || (d->note != NULL && !utf8_valid(d->note, strlen(d->note))))
+        return fail(err, PAWL_INVALID, "%s: note or trace of delivery %.64s is too long, or not UTF-8", run, d->id);
+    if (store_by_check(run, d->by, err) != PAWL_OK)
+        return PAWL_INVALID;
     if (d->kind == PAWL_DELIVER_ANSWER && d->value.size == 0)
         return fail(err, PAWL_INVALID, "%s: an answer needs a value (null is one)", run);
     return PAWL_OK;

@@ -143,6 +143,31 @@ PAWL_TEST(test_X3_a_bad_record_is_told_and_leaves_nothing)
     free(large);
 }
 
+/* One bound for each way in, which names its limit. */
+PAWL_TEST(test_X2_the_name_of_who_speaks_has_a_limit)
+{
+    char name[STORE_BY_BYTES_MAX + 2];
+    pawl_delivery d = { .id = "d", .kind = PAWL_DELIVER_CANCEL, .by = name };
+    pawl_store *s;
+    town t;
+
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    essays(&t, NULL);
+    s = pawl_engine_store(t.e);
+    CHECK_INT(run(&t, &(pawl_run_info){ .id = "r", .created_by = name }, NULL), PAWL_INVALID);
+    CHECK(strstr(t.err.text, "STORE_BY_BYTES_MAX") != NULL);
+    CHECK_INT(run(&t, &(pawl_run_info){ .id = "r", .created_by = name + 1 }, NULL), PAWL_INTERRUPTED);
+    CHECK_INT(pawl_event_send(t.e, "r", &(pawl_event){ .kind = PAWL_EV_UPDATE, .by = name, .value = "{}" }, &t.err), PAWL_INVALID);
+    CHECK(strstr(t.err.text, "STORE_BY_BYTES_MAX") != NULL);
+    t.err = (pawl_err){ PAWL_OK, "" };
+    CHECK_INT(s->verbs->deliver(s, "r", &d, &t.err), PAWL_INVALID);
+    CHECK(strstr(t.err.text, "STORE_BY_BYTES_MAX") != NULL);
+    d.by = name + 1;
+    CHECK_INT(s->verbs->deliver(s, "r", &d, NULL), PAWL_OK);
+    town_end(&t);
+}
+
 PAWL_TEST(test_G10_a_record_that_differs_is_told_by_its_member)
 {
     const struct { pawl_run_info info; const char *said; } other[] = {

@@ -72,7 +72,7 @@ pawl_code record_check(const pawl_run_info *i, pawl_err *err)
         rc = text_check(i->id, texts[k].name, texts[k].text, err);
     for (size_t k = 0; k < sizeof i->labels / sizeof *i->labels && rc == PAWL_OK; k++)
         rc = text_check(i->id, "label", i->labels[k], err);
-    if (rc != PAWL_OK)
+    if (rc != PAWL_OK || (rc = store_by_check(i->id, i->created_by, err)) != PAWL_OK)
         return rc;
     if (i->mode != NULL && mode_ranked(i->mode) == RANK_NONE)
         return fail(err, PAWL_INVALID, "%s: mode \"%.64s\" is none of plan, default, acceptEdits, bypassPermissions", i->id, i->mode);
