@@ -220,7 +220,7 @@ static pawl_code end_read(importing *i, const pawl_value *v, pawl_bytes before, 
 static pawl_code line_read(importing *i, arena *a, pawl_bytes line, pawl_bytes before, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
-    const pawl_value *v = value_parse(a, line.data, line.size, "it", &why), *key = NULL, *in;
+    const pawl_value *v = value_parse(a, line.data, line.size, "its text", &why), *key = NULL, *in;
     pawl_iter it = pawl_iter_of(v);
     const char *kind;
 
