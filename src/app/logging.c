@@ -133,22 +133,26 @@ static log_level level_of(pawl_status now, bool changed)
     return LOG_INFO;
 }
 
+const pawl_value *logging_items(arena *mem, pawl_bytes line, bool record)
+{
+    const char *body = line.data, *stop = line.data + line.size;
+
+    for (int i = 0; i < 2 && !record && body != NULL; i++)      /* HASH ENVELOPE BODY */
+        if ((body = memchr(body, ' ', (size_t)(stop - body))) != NULL)
+            body++;
+    return body != NULL ? value_parse(mem, body, (size_t)(stop - body), "an entry", NULL) : NULL;
+}
+
 /* The items of a line by name, with their subjects: ["receipt","1.a.1.0","done"]; never their values. */
 static void put_items(buf *b, pawl_bytes line, bool record)
 {
-    const char *body = line.data, *stop = line.data + line.size;
     const pawl_value *all, *it;
     pawl_iter items;
     arena mem;
     bool first = true;
 
-    for (int i = 0; i < 2 && !record && body != NULL; i++)      /* HASH ENVELOPE BODY */
-        if ((body = memchr(body, ' ', (size_t)(stop - body))) != NULL)
-            body++;
-    if (body == NULL)
-        return;
     arena_init(&mem, NULL, 4096);
-    all = value_parse(&mem, body, (size_t)(stop - body), "an entry", NULL);
+    all = logging_items(&mem, line, record);
     items = pawl_iter_of(all);
     buf_text(b, ",\"items\":[");
     for (size_t n = 0; n < ITEMS_MAX && (it = pawl_iter_next(&items, NULL)) != NULL; n++) {

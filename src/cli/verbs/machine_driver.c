@@ -92,19 +92,13 @@ static void say_asked(const driver *d, const char *run, const pawl_value *item)
 /* Prints what a journal line asks, for the person at the terminal of a worker. */
 static void say_asks_of(const driver *d, const pawl_state *st, const pawl_entry *entry)
 {
-    const pawl_bytes line = pawl_entry_bytes(entry);
-    const char *body = line.data, *stop = line.data + line.size, *name;
     const pawl_value *item;
+    const char *name;
     pawl_iter items;
     arena mem;
 
-    for (int i = 0; i < 2 && !pawl_entry_is_record(entry) && body != NULL; i++)    /* HASH ENVELOPE BODY */
-        if ((body = memchr(body, ' ', (size_t)(stop - body))) != NULL)
-            body++;
-    if (body == NULL)
-        return;
     arena_init(&mem, NULL, 4096);
-    items = pawl_iter_of(value_parse(&mem, body, (size_t)(stop - body), "an entry", NULL));
+    items = pawl_iter_of(logging_items(&mem, pawl_entry_bytes(entry), pawl_entry_is_record(entry)));
     while ((item = pawl_iter_next(&items, NULL)) != NULL)
         if ((name = pawl_value_string(pawl_value_at(item, 0))) != NULL && strcmp(name, "ask") == 0)
             say_asked(d, pawl_state_run(st), item);
