@@ -666,6 +666,7 @@ static const forgery forgeries[] = {
     { "a wait has the slot of another", "UPDATE waits SET spec=(SELECT spec FROM waits " OF("c1") ") " OF("a") " AND over=0", false },
     { "a wait asks something else", "UPDATE waits SET spec=CAST(replace(CAST(spec AS TEXT),'Rake','Burn') AS BLOB) " OF("a") " AND over=0", false },
     { "a wait is another run's", "UPDATE waits SET run=" NO("c1") " " OF("a") " AND over=0", false },
+    { "a wait has no number", "UPDATE waits SET no=0 " OF("a") " AND over=0", false },
     { "two waits change their places", "UPDATE waits SET over=1-over " OF("a"), false },
     { "records of an open superstep are another run's",
       "UPDATE entries SET run=" NO("c1") ",prev=(SELECT max(lsn) FROM entries " OF("c1") ") " OF("a") " AND seq IS NULL", false },
@@ -795,6 +796,5 @@ int main(int argc, char **argv)
     char folder[] = "/dev/shm/pawl-tamper-XXXXXX";
     const bool there = mkdtemp(folder) != NULL && chdir(folder) == 0;
     const int status = check_main(argc, argv);
-
     return there && rmdir(folder) != 0 ? 1 : status;
 }

@@ -154,7 +154,7 @@ const char *const sql_texts[SQL_COUNT] = {
     [SQL_CHECK_ROWS] = "SELECT lsn,run,prev,seq FROM entries WHERE run>0 ORDER BY lsn",
     [SQL_CHECK_HEADS] = "SELECT r.no,r.id,r.base_seq,h.no,h.seq,h.lsn,h.mail,h.waits,"
                         "(SELECT count(*) FROM deliveries d WHERE d.run=r.no AND d.taken=0),"
-                        "(SELECT count(*) FROM waits w WHERE w.run=r.no AND w.over=0),"
+                        "(SELECT count(*) FROM waits w WHERE w.run=r.no AND w.over=0 AND w.no>0),"
                         "(SELECT s.seq FROM snapshots s WHERE s.run=r.no) FROM runs r LEFT JOIN heads h ON h.no=r.no",
     [SQL_CHECK_BLOBS] = "SELECT r.id,b.digest,b.body FROM blobs b JOIN runs r ON r.no=b.run",
     [SQL_CHECK_SNAPSHOTS] = "SELECT r.no,r.id FROM snapshots s JOIN runs r ON r.no=s.run",
