@@ -30,6 +30,7 @@ void node_free(const pawl_alloc *alloc, void *n);                       /* may b
 bool table_room(const pawl_alloc *alloc, table *t, size_t more);        /* so that table_put cannot fail `more` times; false: no memory */
 void table_put(table *t, node *n);
 node *table_find(const table *t, const char *key);
+node *table_same(const table *t, const node *n);                        /* of the same key */
 void table_remove(table *t, node *n);
 void table_free(const pawl_alloc *alloc, table *t);                     /* and all its nodes */
 

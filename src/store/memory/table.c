@@ -39,9 +39,8 @@ void table_put(table *t, node *n)
     t->count++;
 }
 
-node *table_find(const table *t, const char *key)
+static node *keyed(const table *t, const char *key, uint32_t h)
 {
-    const uint32_t h = id_hash(key);
     size_t at = id_index_first(&t->by_key, h);
     node *n;
 
@@ -49,6 +48,9 @@ node *table_find(const table *t, const char *key)
         ;
     return n;
 }
+
+node *table_find(const table *t, const char *key) { return keyed(t, key, id_hash(key)); }
+node *table_same(const table *t, const node *n) { return keyed(t, n->key, n->hash); }
 
 void table_remove(table *t, node *n)
 {

@@ -203,19 +203,21 @@ static void lines_put(stored_run *r, const pawl_append *a)
     PAWL_ASSERT(!r->text.failed && r->head.seq == r->base.seq + r->nentries, "K5: each entry is one of the sequence");
 }
 
-static void wait_replace(memory_space *m, const stored_run *r, table *t, stored_wait *now)
+static bool wait_replace(memory_space *m, const stored_run *r, table *t, stored_wait *now)
 {
-    stored_wait *old = (stored_wait *)table_find(t, now->at.key);
+    stored_wait *old = (stored_wait *)table_same(t, &now->at);
 
     if (old == NULL)
-        return;
+        return false;
     now->answer = t == &r->open ? old->answer : NULL;     /* a closed wait that is opened again has no answer yet */
     if (now->asked_ms == 0)
         now->asked_ms = old->asked_ms;
     table_remove(t, &old->at);
     node_free(&m->alloc, old);
+    return true;
 }
 
+/* A wait is in one of the two tables: the second is searched only when it is not in the first. */
 static void waits_put(memory_space *m, stored_run *r, const pawl_append *a, staged *g)
 {
     node *n = g->waits, *next;
@@ -223,8 +225,8 @@ static void waits_put(memory_space *m, stored_run *r, const pawl_append *a, stag
     g->waits = NULL;
     for (size_t i = 0; i < a->nwaits; i++, n = next) {
         next = n->next;
-        wait_replace(m, r, &r->open, (stored_wait *)n);
-        wait_replace(m, r, &r->over, (stored_wait *)n);
+        if (!wait_replace(m, r, &r->open, (stored_wait *)n))
+            (void)wait_replace(m, r, &r->over, (stored_wait *)n);
         table_put(a->waits[i].over ? &r->over : &r->open, n);
     }
     r->head.waits = (uint32_t)r->open.count;
