@@ -8,6 +8,8 @@
 #include "app/signers.h"
 #include "app/transcript.h"
 #include "effect/effect.h"
+#include "history/current_state.h"
+#include "host/open_questions.h"
 #include "kernel/machine.h"
 
 #include <stdlib.h>
@@ -289,7 +291,7 @@ static const char *text_kept(session *s, pawl_state *st, const char *name)
 }
 
 /* A run of a plug-in has its path as a label. */
-static const char *plugin_label(session *s, pawl_state *st)
+static const char *plugin_label(arena *mem, pawl_state *st)
 {
     pawl_step *step = pawl_step_new(NULL);
     pawl_run_info info;
@@ -298,9 +300,28 @@ static const char *plugin_label(session *s, pawl_state *st)
     if (step != NULL && pawl_state_info(st, step, &info, NULL) == PAWL_OK)
         for (size_t i = 0; i < sizeof info.labels / sizeof *info.labels && path == NULL; i++)
             if (info.labels[i] != NULL && strncmp(info.labels[i], "plugin=", 7) == 0)
-                path = arena_text(&s->mem, info.labels[i] + 7);
+                path = arena_text(mem, info.labels[i] + 7);
     pawl_step_free(step);
     return path;
+}
+
+bool run_of_program(pawl_store *store, const char *run)
+{
+    current_state now;
+    char top[ASKS_RUN_BYTES];
+    bool is = false;
+    pawl_head head;
+    arena mem;
+
+    arena_init(&mem, NULL, 512);
+    snprintf(top, sizeof top, "%s", run);
+    for (int i = 0; i < ASKS_DEPTH_MAX && store->verbs->head(store, top, &head, NULL) == PAWL_OK && head.parent != NULL; i++)
+        asks_run_of(head.parent, top);
+    if (current_state_load(&now, store, top, NULL) == PAWL_OK)
+        is = pawl_state_get(now.st, "@file") == NULL && plugin_label(&mem, now.st) == NULL && pawl_state_status(now.st) != PAWL_STATUS_SUBMITTED;
+    current_state_free(&now);
+    arena_free(&mem);
+    return is;
 }
 
 static pawl_code kept_of(session *s, pawl_state *st, const char **main, pawl_err *err)
@@ -310,7 +331,7 @@ static pawl_code kept_of(session *s, pawl_state *st, const char **main, pawl_err
 
     s->folder = text_kept(s, st, "@cwd");
     if (kept == NULL) {
-        *main = plugin_label(s, st);
+        *main = plugin_label(&s->mem, st);
         if (*main == NULL && pawl_state_status(st) == PAWL_STATUS_SUBMITTED)
             return fail(err, PAWL_GONE, "%s: it was made, but its start was not stored: begin it again, and `pawl rm --force %s`", s->run, s->run);
         return *main != NULL ? PAWL_OK : fail(err, PAWL_GONE, "%s: a program began it, with a machine of its own, and only that program goes on with it; "

@@ -23,6 +23,7 @@ typedef struct inbox_question {
     int risk;
     size_t place;               /* order in which they were found: oldest runs first */
     bool alone;                 /* the only wait of its run */
+    bool of_program;            /* a program began its run, and only that program goes on with it: how and no are NULL */
     bool unknown;               /* it asks for the outcome of a command that was cut off */
 } inbox_question;
 
@@ -166,9 +167,11 @@ static const pawl_value *json_of(arena *a, const inbox_question *it)
                                             { "options", "options" },
                                             { "otherwise", "otherwise" }, { "prompt", "prompt" }, { "schema", "schema" },
                                             { "slot", "slot" } };
-    const pawl_value *v = value_pack(a, NULL, "{s:s,s:i,s:s,s:s,s:s,s:s}", "answer", it->how, "asked_ms", it->asked_ms, "id", it->id,
-                                     "kind", it->kind, "run", it->run, "task", it->task);
+    const pawl_value *v = value_pack(a, NULL, "{s:i,s:s,s:s,s:s,s:s}", "asked_ms", it->asked_ms, "id", it->id, "kind", it->kind, "run", it->run, "task",
+                                     it->task);
 
+    if (it->how != NULL)
+        v = value_with(a, v, "answer", value_string(a, it->how, strlen(it->how)));
     if (it->element != NULL)
         v = value_with(a, v, "element", it->element);
     if (it->no != NULL)
@@ -280,7 +283,10 @@ static void wait_out(const inbox *in, buf *out, const inbox_question *it, int64_
     words_questions(out, pawl_value_get(it->spec, "about"), "  ", columns);
     options_out(out, pawl_value_get(it->spec, "options"), columns);
     buf_word(out, "  ");
-    cli_clean(out, it->how, strlen(it->how));
+    if (it->how != NULL)
+        cli_clean(out, it->how, strlen(it->how));
+    else
+        buf_fmt(out, "answered in the program that began %s; `pawl` has no machine for it", it->run);
     if (it->no != NULL) {
         buf_text(out, "\n  ");
         cli_clean(out, it->no, strlen(it->no));
@@ -334,6 +340,13 @@ static void more_find(arena *mem, pawl_store *s, inbox_question *it, const asks 
     about = w != NULL && w->about != NULL ? w->about : doubt_command(mem, s, it->run, it->id, it->task);
     if (about != NULL)
         it->spec = value_with(mem, it->spec, "about", about);
+}
+
+/* Runs that no command drives: no command is named for their waits. */
+static void programs_find(inbox *in, pawl_store *s)
+{
+    for (size_t i = 0; i < in->n && i < in->limit; i++)
+        in->all[i].of_program = i > 0 && strcmp(in->all[i - 1].run, in->all[i].run) == 0 ? in->all[i - 1].of_program : run_of_program(s, in->all[i].run);
 }
 
 static int by_run(const void *a, const void *b) { return strcmp((*(inbox_question *const *)a)->run, (*(inbox_question *const *)b)->run); }
@@ -404,9 +417,12 @@ static int inbox_run(cli_call *c)
     if (in.n > 1)
         qsort(in.all, in.n, sizeof *in.all, by_deadline);
     runs_read(&in, s);
+    programs_find(&in, s);
     pawl_store_free(s);
     for (size_t i = 0; rc == PAWL_OK && i < in.n && i < in.limit; i++)
-        if ((in.all[i].how = how_of(&in, &in.all[i], false)) == NULL ||
+        if (in.all[i].of_program)
+            continue;
+        else if ((in.all[i].how = how_of(&in, &in.all[i], false)) == NULL ||
             (strcmp(in.all[i].kind, "approval") == 0 && (in.all[i].no = how_of(&in, &in.all[i], true)) == NULL))
             c->mem.failed = true;
     if (rc == PAWL_OK && c->mem.failed)
@@ -440,7 +456,9 @@ const cli_verb verb_inbox = {
              "--json: {\"more\",\"store\",\"waits\":[{\"about\",\"answer\",\"approvers\",\"asked_ms\",\n"
              "\"deny\",\"element\",\"expires_ms\",\"id\",\"kind\",\"name\",\"of\",\"options\",\"otherwise\",\n"
              "\"prompt\",\"run\",\"schema\",\"signed_by\",\"slot\",\"task\"}]}.\n"
-             "`answer` is the command; `kind` is approval, question, input or signal; `name`\n"
-             "is the name of the signal. Members without a value are omitted.",
+             "`answer` is the command, `deny` the one that says no; a run that a C program\n"
+             "began has neither, since only that program goes on with it. `kind` is approval,\n"
+             "question, input or signal; `name` is the name of the signal. Members without a\n"
+             "value are omitted.",
     .example = "pawl inbox\npawl inbox --json | jq -r '.waits[].run'",
 };

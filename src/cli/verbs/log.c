@@ -3,6 +3,7 @@
  * A line is an event of the journal (pawl/stream.h), in the order in which it was stored, not an item (pawl/items.h): an item has the current state of a
  * thing, a log what was written. The status after an entry is the one in its envelope. Texts of commands, failures and prompts come from ui/format.c, as
  * in the live view. Called by main.c on the main thread; owns the struct log and its reader. */
+#include "app/session.h"
 #include "cli/ui/format.h"
 #include "engine/run/owner.h"
 #include "kernel/frame.h"
@@ -413,6 +414,15 @@ static void loss_json(log *l, const pawl_loss *x)
     buf_fmt(&l->out, "},\"kind\":\"lease\",\"name\":\"%s\",\"time\":%lld}\n", x->died ? "crashed" : "expired", (long long)x->at_ms);
 }
 
+/* After "PROCESS ended without releasing it". */
+static void go_on_text(log *l)
+{
+    if (run_of_program(l->s, l->run))
+        buf_text(&l->what, "; the program that began the run goes on with it");
+    else
+        buf_fmt(&l->what, "; go on: pawl resume %s", l->run);
+}
+
 /* A line with a time of its own, which belongs to no entry. */
 static void say_lease(log *l, int64_t time_ms, const char *kind)
 {
@@ -430,7 +440,7 @@ static void loss_text(log *l, const pawl_loss *x)
     words_owner(&l->what, x->owner);
     buf_text(&l->what, x->died ? " ended without releasing it" : ": its lease expired");
     if (x->taker == NULL && !l->over)
-        buf_fmt(&l->what, "; go on: pawl resume %s", l->run);
+        go_on_text(l);
     say_lease(l, x->at_ms, x->died ? "crashed" : "expired");
     if (x->taker == NULL)
         return;
@@ -533,10 +543,12 @@ static void say_holder(log *l)
     buf_reset(&l->what);
     buf_text(&l->what, strcmp(name, "held") == 0 ? "by " : "");
     words_owner(&l->what, head.owner);
-    if (strcmp(name, "held") == 0)
+    if (strcmp(name, "held") == 0) {
         buf_fmt(&l->what, ", until %s", until);
-    else
-        buf_fmt(&l->what, " ended without releasing it; go on: pawl resume %s", l->run);
+    } else {
+        buf_text(&l->what, " ended without releasing it");
+        go_on_text(l);
+    }
     say_lease(l, 0, name);
 }
 
