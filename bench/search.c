@@ -91,13 +91,14 @@ static double tool_ms(const char *name, const char *key, const char *value)
     return ms;
 }
 
-/* Of one command of the shell in ms, of which the first is taken whose program is there. */
-static double shell_ms(const char *program, const char *command, const char *otherwise)
+/* Of a program with arguments in ms, or of the command `otherwise` if the program is there under neither name. */
+static double shell_ms(const char *program, const char *debian, const char *args, const char *otherwise)
 {
     char line[400];
     double from;
 
-    snprintf(line, sizeof line, "cd %s && if command -v %s >/dev/null; then %s; else %s; fi >/dev/null", top, program, command, otherwise);
+    snprintf(line, sizeof line, "cd %s && p=$(command -v %s || command -v %s); if [ -n \"$p\" ]; then \"$p\" %s; else %s; fi >/dev/null", top, program, debian,
+             args, otherwise);
     from = bench_ns();
     return system(line) == 0 ? (bench_ns() - from) / 1e6 : -1;
 }
@@ -113,14 +114,14 @@ static bool glob_vs_fd(reading *out)
 {
     if (!files_made())
         return bench_wrong("50,000 files", NULL);
-    return told(out, tool_ms("glob", "sort", "newest"), shell_ms("fd", "fd -H -t f -g '*.c'", "find . -type f -name '*.c' -printf '%T@ %p\\n'"));
+    return told(out, tool_ms("glob", "sort", "newest"), shell_ms("fd", "fdfind", "-H -t f -g '*.c'", "find . -type f -name '*.c' -printf '%T@ %p\\n'"));
 }
 
 static bool grep_vs_rg(reading *out)
 {
     if (!files_made())
         return bench_wrong("50,000 files", NULL);
-    return told(out, tool_ms("grep", "output_mode", "files"), shell_ms("rg", "rg -l needle_in", "grep -rlI needle_in ."));
+    return told(out, tool_ms("grep", "output_mode", "files"), shell_ms("rg", "rg", "-l needle_in", "grep -rlI needle_in ."));
 }
 
 const figure search_figures[] = {
