@@ -107,8 +107,8 @@ typedef struct pawl_agent_view {
 PAWL_API pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err);
 /* Whether it is an agent that only waits for the next message, however its last turn ended. */
 PAWL_API bool pawl_agent_idle(pawl_state *st);
-/* Whether the last turn of an agent that is idle failed, or reached its budget or its limit of requests: then the signal "retry_turn" tries it again, with
- * the message that is in the conversation. During the wait for the next attempt of a request the same signal makes it now. */
+/* Whether the signal "retry_turn" tries something again: the last turn of an agent that is idle, which failed or reached its budget or its limit of
+ * requests, with the message that is in the conversation; or now the request whose next attempt the agent waits for. */
 PAWL_API bool pawl_agent_can_retry(pawl_state *st);
 /* The tool calls of the current answer, in order: the stage of number `index` ("settling", "running", ...), and in *said (may be NULL) the call as the
  * model made it, {"id","input","name"} and more. Both are valid as long as the state. NULL: there are no more. */

@@ -4,6 +4,7 @@
  * When two states that follow one another have no transition between them, `processing` is entered in between, and before it `idle` at the start
  * and after a turn that was done. */
 #include "agent/agent.h"
+#include "agent/states.h"
 #include "kernel/channel.h"
 #include "kernel/state.h"
 
@@ -237,9 +238,12 @@ pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err)
 
 bool pawl_agent_can_retry(pawl_state *st)
 {
-    const pawl_value *v = pawl_agent_idle(st) ? pawl_state_get(st, "@agent") : NULL;
+    const pawl_value *v = st != NULL && !pawl_status_terminal(pawl_state_status(st)) ? pawl_state_get(st, "@agent") : NULL;
+    const char *at = pawl_value_string(pawl_value_get(v, "phase"));
 
-    return v != NULL && end_may_retry(pawl_value_string(pawl_value_get(v, "end")), pawl_value_get(v, "error") != NULL) &&
+    if (at != NULL && strcmp(at, phase_rows[PHASE_RETRY].name) == 0)
+        return true;
+    return pawl_agent_idle(st) && end_may_retry(pawl_value_string(pawl_value_get(v, "end")), pawl_value_get(v, "error") != NULL) &&
            pawl_value_size(pawl_state_get(st, "messages")) > pawl_value_uint(pawl_value_get(v, "begun"));
 }
 

@@ -92,7 +92,7 @@ pawl_code pawl_handle_interrupt(pawl_handle *a, pawl_err *err) { return signal_l
 static pawl_code retry_leave(pawl_handle *a, pawl_store *s, pawl_err *err)
 {
     pawl_delivery d = { .kind = PAWL_DELIVER_SIGNAL, .name = "retry_turn" };
-    pawl_agent_view v = { .state = PAWL_SHOWN_NOTHING };
+    pawl_agent_view v;
     current_state now;
     pawl_code rc = current_state_load(&now, s, a->id, err);
 
@@ -100,7 +100,7 @@ static pawl_code retry_leave(pawl_handle *a, pawl_store *s, pawl_err *err)
         rc = pawl_agent_look(now.st, &v, err);
     if (rc == PAWL_OK && pawl_state_status(now.st) == PAWL_STATUS_FAILED)
         d = (pawl_delivery){ .kind = PAWL_DELIVER_REOPEN };
-    else if (rc == PAWL_OK && v.again_ms == 0 && !pawl_agent_can_retry(now.st))
+    else if (rc == PAWL_OK && !pawl_agent_can_retry(now.st))
         rc = fail(err, PAWL_INVALID, "%s: its last turn has not failed, and there is nothing to try again", a->id);
     current_state_free(&now);
     return rc == PAWL_OK ? left_for(a, s, a->id, &d, err) : rc;

@@ -234,6 +234,11 @@ PAWL_TEST(test_A2_without_a_total_nothing_of_it_is_stored)
     CHECK(strstr(world_get(&w, "@agent"), "failed_ms") == NULL && strstr(world_get(&w, "@agent"), "again_") == NULL);
     CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
     CHECK_INT(v.again_ms, 0);
+    CHECK(pawl_agent_can_retry(w.st));
+    CHECK(world_signal(&w, "retry_turn", NULL) != PAWL_IGNORED);        /* now, and not after the pause */
+    CHECK(!pawl_agent_can_retry(w.st));
+    model_says(&w, "hi", NULL);
+    CHECK_STR(agent_shows(&w), "idle");
     world_end(&w);
 }
 

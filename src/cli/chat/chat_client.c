@@ -323,9 +323,7 @@ bool chat_is_retry(const pawl_value *content)
 
 bool chat_may_retry(const char *run, pawl_state *st, pawl_err *err)
 {
-    pawl_agent_view v;
-
-    if (pawl_agent_can_retry(st) || (pawl_agent_look(st, &v, NULL) == PAWL_OK && v.again_ms > 0))
+    if (pawl_agent_can_retry(st))
         return true;
     fail(err, PAWL_INVALID, "%s: its last turn has not failed, and there is nothing to try again: send a message", run);
     return false;

@@ -59,11 +59,10 @@ static int turn_retry(session *s, pawl_state *st, const pawl_value *set)
     const pawl_event ev = { .kind = PAWL_EV_SIGNAL, .name = "retry_turn", .by = cli_by(s->c) };
     pawl_event update = { .kind = PAWL_EV_UPDATE, .by = cli_by(s->c) };
     pawl_code rc = PAWL_OK;
-    pawl_agent_view v;
     pawl_err err = {0};
     buf b;
 
-    if ((pawl_agent_look(st, &v, NULL) != PAWL_OK || v.again_ms == 0) && !pawl_agent_can_retry(st))
+    if (!pawl_agent_can_retry(st))
         return nothing_failed(s, st);
     buf_init(&b, NULL);
     if (pawl_value_size(set) > 0) {
