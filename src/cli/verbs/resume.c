@@ -4,12 +4,37 @@
 #include "cli/missing_secret.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
+#include "engine/run/owner.h"
 
 /* ---- commands that a crash cut off --------------------------------------------------------------------------------- */
 
 /* A command. `work`: not an expression, so that people count it; `attempts`: counted attempts, 0: none. */
 typedef struct made { const char *id; uint64_t seq; bool work; uint32_t attempts; } made;
-typedef struct all_made { made *all; size_t n, cap; } all_made;
+typedef struct all_made { made *all; size_t n, cap; bool crashed; } all_made;
+
+/* The newest loss. */
+static bool see_loss(void *ctx, const pawl_loss *l)
+{
+    pawl_loss *last = ctx;
+
+    *last = *l;
+    last->owner = NULL;         /* lent for the call */
+    return true;
+}
+
+/* The holder before this process did not release the run. */
+static bool has_crashed(pawl_store *s, const char *run)
+{
+    pawl_head head = { .run = NULL };
+    pawl_loss last = { .fence = 0 };
+
+    if (s->verbs->head(s, run, &head, NULL) != PAWL_OK)
+        return false;
+    if (head.owner != NULL && !owner_is_own(head.owner))
+        return true;
+    return s->verbs->losses != NULL && s->verbs->losses(s, run, see_loss, &last, NULL) == PAWL_OK && last.fence != 0 &&
+           (last.taker == NULL || last.taker_fence == head.fence);
+}
 
 static bool made_read(session *s, all_made *m)
 {
@@ -42,12 +67,20 @@ static bool see_mark(void *ctx, const pawl_mark *mark)
     return true;
 }
 
-/* Number of attempts that may have started. A command that waited for a thread was counted when it started (E13). The first commands of an entry, as
- * many as there are threads, do not wait: the commit counts their first attempt. */
-static uint32_t attempts_of(const all_made *m, const made *one)
+/* The engine stores a count before each attempt of such a command: without one it never began. */
+static bool is_counted(const pawl_command *cmd)
+{
+    return cmd->limits.cls == PAWL_CLASS_ONCE || cmd->limits.cls == PAWL_CLASS_COMPENSABLE || cmd->limits.retry.max_attempts > 1;
+}
+
+/* Number of attempts that may have started. A command that waited for a thread was counted when it started (E13). Of the others the first of an entry, as
+ * many as there are threads, did not wait; one with a secret may have waited for that, unless its process crashed. */
+static uint32_t attempts_of(const all_made *m, const made *one, const pawl_command *cmd, bool secret)
 {
     size_t before = 0;
 
+    if (is_counted(cmd) || (secret && !m->crashed))
+        return one->attempts;
     for (const made *at = one; at > m->all && at[-1].seq == one->seq && before < session_threads(); at--)
         before++;
     return one->attempts > 0 ? one->attempts : before < session_threads() ? 1 : 0;
@@ -73,24 +106,28 @@ static void say_kept(session *s, pawl_state *st)
     pawl_step *step = pawl_engine_step(s->engine);
     pawl_store *store = session_store(s);
     size_t n = pawl_state_commands(st), kept = 0, again = 0, unknown = 0, programs = 0;
-    all_made m = {0};
+    all_made m = { .crashed = has_crashed(store, s->run) };
 
     if (!made_read(s, &m) || store->verbs->marks(store, s->run, see_mark, &m, NULL) != PAWL_OK)
         return;
     for (size_t i = 0; i < m.n; i++)
         kept += m.all[i].work;
     for (size_t i = 0; i < n; i++) {
+        const pawl_value *secrets = NULL;
         pawl_command cmd;
         const made *one;
+        const bool missing = missing_secret_at(&s->mem, st, step, i) != NULL;   /* first: it uses the step */
+        uint32_t attempts;
 
-        if (pawl_state_command(st, i, step, &cmd, NULL, NULL) != PAWL_OK || (one = made_find(&m, cmd.id)) == NULL || !one->work)
+        if (pawl_state_command(st, i, step, &cmd, &secrets, NULL) != PAWL_OK || (one = made_find(&m, cmd.id)) == NULL || !one->work)
             continue;
         kept--;
-        if (missing_secret_at(&s->mem, st, step, i) != NULL)    /* it never began */
+        if (missing)            /* it never began */
             continue;
-        unknown += is_unknown(&cmd, attempts_of(&m, one));
-        programs += attempts_of(&m, one) > cmd.cleared && is_program(&cmd);
-        again += attempts_of(&m, one) > cmd.cleared && !is_unknown(&cmd, attempts_of(&m, one));
+        attempts = attempts_of(&m, one, &cmd, pawl_value_size(secrets) > 0);
+        unknown += is_unknown(&cmd, attempts);
+        programs += attempts > cmd.cleared && is_program(&cmd);
+        again += attempts > cmd.cleared && !is_unknown(&cmd, attempts);
     }
     if (unknown > 0)
         cli_note(s->c, "%s goes on: %zu kept, %zu begun again, %zu with an unknown outcome", s->run, kept, again, unknown);
