@@ -357,6 +357,27 @@ PAWL_TEST(test_a_failure_and_a_no_that_a_node_handles_are_shown_and_the_end_of_a
     buf_free(&out);
 }
 
+PAWL_TEST(test_the_time_in_which_a_run_lay_still_is_no_work)
+{
+    view *v = view_new(false);
+    buf out;
+
+    buf_init(&out, NULL);
+    fed(v, 1000, "close", "", "{\"next\":[\"a\",\"b\"]}");
+    fed(v, 1000, "call", "a", "{\"args\":{},\"effect\":\"run-1a2b3c4d\"}");
+    fed(v, 1000, "ask", "b", "{\"kind\":\"approval\",\"prompt\":\"Write it?\"}");
+    view_past(v, 80, false, NULL);
+    view_resume(v, 61000);      /* its process was killed, and another one goes on a minute later */
+    fed(v, 62500, "receipt", "a", "{\"outcome\":\"done\",\"value\":1}");
+    fed(v, 62500, "leave", "a", "{\"visit\":1}");
+    fed(v, 63000, "answer", "b", "{\"by\":\"bob\",\"value\":true}");
+    fed(v, 64000, "leave", "b", "{\"visit\":1}");
+    view_past(v, 80, false, &out);
+    is_text(&out, "  done   a  1.5 s\n  done   b  1.0 s\n");
+    view_free(v);
+    buf_free(&out);
+}
+
 /* ---- an agent: requests to its model, and tool calls ------------------------------------------------------------------------ */
 
 static void agent_fed(view *v, int64_t at, pawl_item_kind kind, pawl_item_state state, unsigned what, const char *name, const char *part, const char *json)

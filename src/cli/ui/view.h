@@ -25,6 +25,8 @@ void view_draw(const view *v, int64_t now_ms, int columns, int rows, buf *out);
 /* The final lines since the last call: nodes and tool calls that ended, and how. `all`, for a pipe: also retries, waits, answers, and each tenth of a
  * fan-out. `out` NULL: they are dropped. */
 void view_past(view *v, int columns, bool all, buf *out);
+/* What was fed so far happened before this process: the time of what is still open counts from `now_ms` on, and not while the run lay still. */
+void view_resume(view *v, int64_t now_ms);
 /* Ctrl-C was pressed: adds a line that says what happens. */
 void view_stop(view *v);
 

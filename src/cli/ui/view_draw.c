@@ -205,3 +205,13 @@ void view_draw(const view *v, int64_t now_ms, int columns, int rows, buf *out)
         group_line(v, g, now_ms, (size_t)columns, out);
     }
 }
+
+void view_resume(view *v, int64_t now_ms)
+{
+    v->now_ms = now_ms > v->now_ms ? now_ms : v->now_ms;
+    for (group *g = v->first; g != NULL; g = g->next) {
+        g->began_ms = v->now_ms;
+        g->waits_ms = g->waits_ms != 0 ? v->now_ms : 0;
+        g->waited_ms = 0;
+    }
+}

@@ -37,6 +37,7 @@ struct viewing {
     bool stop;
     char from[32], past[64];    /* cursors: where reading begins, where the past ends; "": at the beginning */
     int64_t begun_ms, painted_ms;
+    int64_t resumed_ms;         /* when the past ended, by the system's clock */
     buf out, drawn, next;       /* what is written; the changing lines on the screen, and the new ones */
     int columns;                /* for which they were drawn */
     char run[RUN_ID_BYTES];
@@ -145,6 +146,13 @@ static void show(viewing *w, bool last)
 
 /* ---- reading --------------------------------------------------------------------------------------------- */
 
+static void past_end(viewing *w)
+{
+    if (*w->past != '\0')
+        view_resume(w->v, w->resumed_ms);
+    *w->past = '\0';
+}
+
 static bool is_past(viewing *w, const pawl_item_change *c)
 {
     unsigned long long seq, index;
@@ -153,7 +161,7 @@ static bool is_past(viewing *w, const pawl_item_change *c)
         return false;
     if (sscanf(w->past, "%llu.%llu", &seq, &index) == 2 && (c->seq < seq || (c->seq == seq && c->index <= index)) && c->live == 0)
         return true;
-    *w->past = '\0';
+    past_end(w);
     return false;
 }
 
@@ -221,7 +229,7 @@ static void *look_on(void *arg)
                 show(w, false);
         }
         if (rc == PAWL_PENDING || rc == PAWL_HALTED)
-            *w->past = '\0';    /* that was all of the past */
+            past_end(w);        /* that was all of it */
         if (*w->past == '\0')
             show(w, false);
     } while (!stopped_after(w, LOOK_MS));
@@ -275,6 +283,7 @@ viewing *view_begin(cli_call *c, pawl_engine *e, const char *run)
     w->live = c->err_tty && term != NULL && strcmp(term, "dumb") != 0;
     w->v = view_new(c->err_colour);
     w->begun_ms = clock_in_ms(CLOCK_MONOTONIC);
+    w->resumed_ms = clock_in_ms(CLOCK_REALTIME);
     snprintf(w->run, sizeof w->run, "%s", run);
     buf_init(&w->out, NULL);
     buf_init(&w->drawn, NULL);
