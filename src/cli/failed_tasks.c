@@ -4,9 +4,11 @@
 #include "cli/failed_tasks.h"
 #include "cli/ui/format.h"
 #include "kernel/frame.h"
+#include "kernel/item.h"
+#include "kernel/journal/codec.h"
 #include "kernel/state.h"
 
-enum { FAILURES_MAX = 100, LINES_MAX = 10 };
+enum { FAILURES_MAX = 100, LINES_MAX = 10, VALUE_COLUMNS = 40 };
 
 static const pawl_value *failure_of(arena *mem, const task *tk)
 {
@@ -32,9 +34,60 @@ static const pawl_value *of_frame(arena *mem, const frame *f, const pawl_value *
     return all;
 }
 
+/* ---- a channel that could not take what was written ------------------------------------------------------------------- */
+
+/* The channel in the text of such an error; NULL: the run failed otherwise. */
+static const char *channel_of(arena *mem, const pawl_value *reason)
+{
+    const char *text = pawl_value_string(pawl_value_get(reason, "text")), *from = text != NULL ? strstr(text, "channel \"") : NULL, *end;
+
+    if (from == NULL || (from != text && from[-1] != ' '))
+        return NULL;
+    from += sizeof "channel \"" - 1;
+    end = strchr(from, '"');
+    return end != NULL ? arena_strdup(mem, from, (size_t)(end - from)) : NULL;
+}
+
+static const pawl_value *writer(arena *mem, const task *tk, const item_write *w, const pawl_value *code)
+{
+    const pawl_value *v;
+    buf b;
+
+    buf_init(&b, NULL);
+    buf_text(&b, "wrote ");
+    if (w->value != NULL && w->refs.list == NULL) {
+        cli_short(&b, w->value, VALUE_COLUMNS);
+        buf_char(&b, ' ');
+    }
+    buf_fmt(&b, "to %s", w->channel);
+    v = b.failed ? NULL : value_pack(mem, NULL, "{s:s,s:v,s:v,s:s,s:v}", "channel", w->channel, "code", code, "node",
+                                     value_string(mem, tk->name, tk->node_size), "task", tk->name, "text", value_string(mem, b.data, b.size));
+    buf_free(&b);
+    return v != NULL && pawl_value_size(tk->args) > 0 ? value_with(mem, v, "element", tk->args) : v;
+}
+
+/* The tasks of the superstep that could not close; a subgraph is closed before the graph around it. */
+static const pawl_value *writers(arena *mem, const frame *f, const char *channel, const pawl_value *code, const pawl_value *all)
+{
+    for (uint32_t i = 0; i < f->ntasks && pawl_value_size(all) < FAILURES_MAX; i++) {
+        const task *tk = &f->tasks[i];
+        const leave *l = tk->at != TASK_LEFT ? NULL : tk->leave != NULL ? tk->leave : leave_parse(mem, tk->left, tk->left_size, NULL);
+
+        if (tk->child != NULL)
+            all = writers(mem, tk->child, channel, code, all);
+        for (uint32_t k = 0; l != NULL && k < l->nwrites; k++)
+            if (strcmp(l->writes[k].channel, channel) == 0)
+                all = value_push(mem, all, writer(mem, tk, &l->writes[k], code));
+    }
+    return all;
+}
+
 const pawl_value *failed_tasks(arena *mem, const pawl_state *st)
 {
-    return of_frame(mem, &st->root, value_pack(mem, NULL, "[]"));
+    const pawl_value *all = of_frame(mem, &st->root, value_pack(mem, NULL, "[]")), *reason = pawl_state_reason(st);
+    const char *channel = pawl_value_size(all) == 0 ? channel_of(mem, reason) : NULL;
+
+    return channel != NULL ? writers(mem, &st->root, channel, pawl_value_get(reason, "code"), all) : all;
 }
 
 /* Without the name of the node, which stands before it already. */
@@ -48,8 +101,11 @@ static const char *reason_of(const pawl_value *one)
 
 static void say(buf *out, const pawl_value *one, const char *indent)
 {
-    buf_fmt(out, "%s%s ", indent, pawl_value_string(pawl_value_get(one, "node")));
-    words_element(out, pawl_value_get(one, "element"));
+    const pawl_value *element = pawl_value_get(one, "element");
+
+    buf_fmt(out, "%s%s%s", indent, pawl_value_string(pawl_value_get(one, "node")), element != NULL ? " " : "");
+    if (element != NULL)
+        words_element(out, element);
     buf_text(out, ": ");
     cli_clean(out, reason_of(one), strlen(reason_of(one)));
     buf_char(out, '\n');
@@ -62,7 +118,7 @@ void failed_tasks_say(buf *out, const pawl_value *failed, const char *indent)
     size_t n = 0;
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
-        if (pawl_value_get(one, "element") != NULL && n++ < LINES_MAX)
+        if ((pawl_value_get(one, "element") != NULL || pawl_value_get(one, "channel") != NULL) && n++ < LINES_MAX)
             say(out, one, indent);
     if (n > LINES_MAX)
         buf_fmt(out, "%sand %zu more\n", indent, n - LINES_MAX);
