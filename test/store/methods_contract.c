@@ -338,3 +338,71 @@ int pawl_store_contract_simple(int argc, char **argv, const pawl_simple_methods 
     ctx_arg = arg;
     return pawl_store_contract(argc, argv, &maker);
 }
+
+/* Creates each record if it is not there, as one of many does; how many it created, -1: an error. The version of all writers is the same, or the writer's
+ * own: a head has a number that no other writer got, and one that was put at the same time may have the version that this one was to have. */
+static int create_all(int me, bool same)
+{
+    void *ctx = ctx_open(ctx_arg);
+    int won = 0;
+
+    for (int i = 0; i < EACH && ctx != NULL && won >= 0; i++) {
+        char key[32];
+        const char name = (char)('a' + me);
+        pawl_err err = { PAWL_OK, "" };
+        pawl_code rc;
+
+        snprintf(key, sizeof key, "test~%d", i);
+        rc = methods->put(ctx, key, 0, same ? 7 : (uint64_t)me + 1, (pawl_bytes){ &name, 1 }, &err);
+        won = rc == PAWL_OK ? won + 1 : rc == PAWL_CONFLICT ? won : -1;
+    }
+    if (ctx != NULL && methods->close != NULL)
+        methods->close(ctx);
+    return ctx != NULL ? won : -1;
+}
+
+/* So many of the records are of writer `me`. */
+static int records_of(void *ctx, int me, bool same)
+{
+    int n = 0;
+
+    for (int i = 0; i < EACH; i++) {
+        got g = get(ctx, text("test~%d", i));
+
+        CHECK_INT(g.rc, PAWL_OK);
+        CHECK_INT(g.out.b.size, 1);
+        if (g.out.b.data[0] == 'a' + me) {
+            CHECK_INT(g.version, same ? 7 : me + 1);
+            n++;
+        }
+        got_end(&g);
+    }
+    return n;
+}
+
+PAWL_TEST(test_methods_of_those_who_create_a_record_at_once_one_does)
+{
+    pid_t all[PROCESSES];
+    void *ctx;
+
+    if (ctx_open == NULL)
+        check_skip("it is in one process alone");
+    for (int same = 0; same < 2; same++) {
+        int created = 0;
+
+        ctx = fresh_ctx();
+        fflush(NULL);
+        for (int i = 0; i < PROCESSES; i++)
+            if ((all[i] = fork()) == 0)
+                _exit(create_all(i, same) & 0xff);
+        for (int i = 0; i < PROCESSES; i++) {
+            int status = -1;
+
+            CHECK(all[i] > 0 && waitpid(all[i], &status, 0) == all[i] && WIFEXITED(status));
+            CHECK_INT(WEXITSTATUS(status), records_of(ctx, i, same));       /* each was told what is there */
+            created += WEXITSTATUS(status);
+        }
+        CHECK_INT(created, EACH);
+        ctx_end(ctx);
+    }
+}
