@@ -36,6 +36,50 @@ static agent_file *load_from(bench *b, filing *from, const filing_text *texts)
     return file_load(&b->mem, texts[0].name, &reader, &b->f);
 }
 
+static const char *need_told(const char *nodes)
+{
+    char text[1000];
+    const filing_text texts[] = { { "need.yaml", text }, { NULL, NULL } };
+    bench *b = bench_new();
+    filing from;
+    const char *said;
+
+    snprintf(text, sizeof text, "start: a\nstate: {n: {merge: sum}}\nnodes:\n%s", nodes);
+    CHECK(load_from(b, &from, texts) != NULL);
+    said = check_copy(told(b), strlen(told(b)));
+    bench_free(b);
+    return said;
+}
+
+PAWL_TEST(test_G3_a_join_with_need_that_may_not_do_what_it_says_is_told)
+{
+    CHECK_STR(need_told("  a: {set: {n: 1}, next: [b, c]}\n"
+                        "  b: {set: {n: 1}, next: j}\n"
+                        "  c: {set: {n: 1}, next: d}\n"
+                        "  d: {set: {n: 1}, next: j}\n"
+                        "  j: {join: {of: [b, d], need: 1}, next: k}\n"
+                        "  k: {set: {n: 1}, next: [{when: .n, to: a}, {else: end}]}\n"), "");
+    CHECK_STR(need_told("  a: {set: {n: 1}, next: [b, r]}\n"
+                        "  b: {set: {n: 1}, next: j}\n"
+                        "  r: {set: {n: 1}, next: [{when: .n, to: d}, {else: end}]}\n"
+                        "  d: {set: {n: 1}, next: j}\n"
+                        "  j: {join: {of: [b, d], need: 1}, next: k}\n"
+                        "  k: {set: {n: 1}, next: [{when: .n, to: a}, {else: end}]}\n"),
+              "8:13 warning need: \"j\" has `need` in a loop, and a round may leave out \"d\": that round never ends, and in the next one \"j\" may not run; "
+              "let one node lead to all sources in every round\n");
+    CHECK_STR(need_told("  a: {set: {n: 1}, next: j}\n"
+                        "  j: {join: {of: [a, k], need: 1}, next: k}\n"
+                        "  k: {set: {n: 1}, next: j}\n"),
+              "5:22 warning need: \"k\" runs only after \"j\", which joins it: it never counts for `need`; take it out of `of`\n");
+    CHECK_STR(need_told("  a: {set: {n: 1}, next: [b, c, r]}\n"
+                        "  b: {set: {n: 1}, next: j}\n"
+                        "  c: {set: {n: 1}, next: j}\n"
+                        "  r: {set: {n: 1}, next: [{when: .n, to: j}, {else: end}]}\n"
+                        "  j: {join: {of: [b, c], need: 1}, next: end}\n"),
+              "8:13 warning need: \"j\" has `need`, and \"r\" leads to it past its sources: it runs once more for that way; join all of its sources, or lead "
+              "elsewhere\n");
+}
+
 PAWL_TEST(test_all_that_there_is)
 {
     bench *b = bench_new();

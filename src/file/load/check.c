@@ -688,6 +688,8 @@ void file_check(loader *l)
     for (size_t i = 0; i < a->nnodes; i++)
         check_node(l, &a->nodes[i]);
     check_reach(l);
+    for (size_t i = 0; i < a->nnodes; i++)
+        check_need(l, &a->nodes[i]);
     if (a->moment != NULL && a->root->helpers == NULL)
         fault_at(l->f, a->moment_at, PAWL_SEVERITY_WARNING, "hooks", "a hook at %s is for agents, and no node here is one: it is never called", a->moment);
     if (a->output != NULL)

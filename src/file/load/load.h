@@ -83,6 +83,7 @@ void read_on_no(loader *l, file_node *n, const doc *d, const char *label);
 void read_on_error(loader *l, file_node *n, const doc *d, const char *label);
 
 void file_check(loader *l);
+void check_need(loader *l, const file_node *n);                 /* need.c: a join that may not do what it says */
 
 /* ---- writes.c: what a node writes into channels ------------------------------------------------------------------ */
 
