@@ -25,7 +25,7 @@ bool past_answer_find(session *s, const char *run, const char *given, past_answe
             continue;
         any = true;
         *out = (past_answer){ .node = arena_text(&s->mem, ev.node), .by = pawl_value_string(pawl_value_get(v, "by")),
-                       .note = pawl_value_string(pawl_value_get(v, "note")), .value = pawl_value_get(v, "value") };
+                       .note = pawl_value_string(pawl_value_get(v, "note")), .value = pawl_value_get(v, "value"), .seq = ev.seq };
     }
     pawl_stream_close(r);
     return any && out->node != NULL;

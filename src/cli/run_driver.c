@@ -249,8 +249,7 @@ static const char *ended_said(pawl_status status)
     return status == PAWL_STATUS_CANCELED ? "was canceled" : status == PAWL_STATUS_REJECTED ? "was rejected" : "failed";
 }
 
-/* For a rejected run: who denied, and why. */
-static void put_refusal(session *s, buf *b)
+void put_refusal(session *s, buf *b)
 {
     past_answer last = {0};
 
@@ -550,7 +549,10 @@ static int over_takes(session *s, pawl_state *st, const pawl_event *ev)
         return cli_fail(s->c, past_answer_conflict(run, &before, &err), &err);
     if (kind == PAWL_EV_REOPEN && status == PAWL_STATUS_FAILED)
         return EXIT_DONE;
-    if (kind == PAWL_EV_REOPEN)
+    if (kind == PAWL_EV_REOPEN && status == PAWL_STATUS_REJECTED && past_answer_find(s, run, NULL, &before) && answer_is_no(before.value) && before.seq > 1)
+        fail(&err, PAWL_INVALID, "%s is rejected, and only a failed run can be retried; `pawl fork %s --at %llu` starts a new run that asks again", s->run,
+             s->run, (unsigned long long)before.seq - 1);
+    else if (kind == PAWL_EV_REOPEN)
         fail(&err, PAWL_INVALID, "%s is %s, and only a failed run can be retried; `pawl fork %s --at SEQ` starts a new run from an entry of it", s->run, is,
              s->run);
     else if (kind == PAWL_EV_CANCEL)

@@ -66,7 +66,8 @@ enum { WRITE_LOOK_MS = 2, WRITE_MS = 20, PAST_ANSWER_READS = 25, WRITE_MS_MAX = 
 /* Whether another process drives the session's run now; its name is put into `who` (may be NULL). False while this process drives it. */
 bool driven_elsewhere(session *s, char who[DRIVER_NAME_BYTES]);
 /* The latest answer to a wait of `run` that `given` (an id, a node; NULL: any) names; valid as long as the session. False: there is none. */
-typedef struct past_answer { const char *node, *by, *note; const pawl_value *value; } past_answer;
+typedef struct past_answer { const char *node, *by, *note; const pawl_value *value; uint64_t seq; } past_answer;      /* seq: of its entry */
+void put_refusal(session *s, buf *b);           /* of a rejected run: who denied, and why */
 bool past_answer_find(session *s, const char *run, const char *given, past_answer *out);
 /* Waits until somebody has written to the store, or for `ms`; reads no table. `seen`: the data version, in and out. */
 void wait_for_write(pawl_store *store, uint64_t *seen, int ms);

@@ -201,6 +201,7 @@ static int run_new(session *s, beginning *b)
 static int run_again(session *s)
 {
     pawl_err err = {0};
+    pawl_state *st;
     const pawl_value *input = cli_given(s->c, "input") != NULL ? input_of(s, &err) : NULL;
 
     if (err.code != PAWL_OK)
@@ -209,7 +210,12 @@ static int run_again(session *s)
         fail(&err, PAWL_INVALID, "%s was begun with another input: leave --input out to go on with it, or take another --id", s->run);
         return cli_fail(s->c, PAWL_INVALID, &err);
     }
-    cli_note(s->c, "%s is there already, and goes on", s->run);
+    if ((st = pawl_run_state(s->engine, s->run, &err)) == NULL)
+        return cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
+    if (pawl_state_next(st) == PAWL_HALTED)
+        cli_note(s->c, "%s is there already, and is over; another --id begins a new run", s->run);
+    else
+        cli_note(s->c, "%s is there already, and goes on", s->run);
     return resume_session(s);
 }
 

@@ -31,6 +31,20 @@ static void put_again(buf *b, const pawl_agent_view *view)
     buf_free(&text);
 }
 
+static void put_why(session *s, pawl_state *st, const pawl_value *reason, buf *b)
+{
+    const char *why = pawl_value_string(pawl_value_get(reason, "text"));
+    buf text;
+
+    buf_init(&text, NULL);
+    buf_text(&text, why != NULL ? why : "");
+    if (pawl_state_status(st) == PAWL_STATUS_REJECTED)
+        put_refusal(s, &text);
+    buf_char(&text, '\0');
+    put_row(b, "why", why == NULL || text.failed ? why : text.data);
+    buf_free(&text);
+}
+
 static void put_record(session *s, pawl_state *st, const pawl_head *head, const asks *all, buf *b)
 {
     pawl_step *step = pawl_engine_step(s->engine);
@@ -59,7 +73,7 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
         put_row(b, "error", view.message);
         put_again(b, &view);
     }
-    put_row(b, "why", pawl_value_string(pawl_value_get(reason, "text")));
+    put_why(s, st, reason, b);
     put_row(b, "waits for", missing_secret(&s->mem, st));
     if (pawl_state_status(st) == PAWL_STATUS_FAILED)
         failed_tasks_say(b, failed_tasks(&s->mem, st), "           ");
