@@ -49,6 +49,7 @@ typedef struct cli_verb {
     const char *example;        /* lines that work */
     const cli_option *options;  /* ends with a name of NULL; NULL: none. --help is every verb's */
     uint8_t least, most;        /* arguments; most UINT8_MAX: any number */
+    const char *extra;          /* what an argument too many was meant for: "a prompt is given by -p TEXT"; NULL: nobody knows */
     bool store;                 /* has --store */
     bool answers;               /* answers a question of a run: when that ends the turn of an agent, the exit code is that of the turn */
     bool acts;                  /* starts or drives runs, answers, changes rights or a store: refused in the sandbox of an agent (P9) */

@@ -343,8 +343,8 @@ static int parse(cli_call *c, int n, char **words)
         }
     }
     if (c->nargs > c->verb->most)
-        return cli_usage(c, c->verb->most == 0 ? "it takes no argument: \"%s\"" : "one argument too many: \"%s\"",
-                         c->args[c->verb->most]);
+        return cli_usage(c, c->verb->most == 0 ? "it takes no argument: \"%s\"%s%s" : "one argument too many: \"%s\"%s%s", c->args[c->verb->most],
+                         c->verb->extra != NULL ? "; " : "", c->verb->extra != NULL ? c->verb->extra : "");
     if (c->nargs < c->verb->least)
         return cli_usage(c, c->nargs == 0 ? "an argument is missing" : "an argument is missing after \"%s\"",
                          c->nargs == 0 ? "" : c->args[c->nargs - 1]);

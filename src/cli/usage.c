@@ -36,7 +36,7 @@ static const struct { const char *word, *verb; } synonyms[] = {
     { "exec", "run" },       { "gc", "prune" },        { "get", "show" },    { "graph", "draw" },    { "history", "log" },
     { "kill", "cancel" },    { "lint", "check" },      { "list", "ls" },     { "new", "init" },      { "ps", "ls" },
     { "reject", "deny" },    { "remove", "rm" },       { "signal", "send" }, { "start", "run" },     { "status", "show" },
-    { "stop", "cancel" },    { "test", "sim" },        { "validate", "check" },
+    { "stop", "cancel" },    { "tail", "log" },        { "test", "sim" },       { "trace", "log" },      { "validate", "check" },
 };
 
 /* " (did you mean ...?)", or nothing. */

@@ -734,7 +734,8 @@ static const cli_option options[] = {
 };
 
 const cli_verb verb_chat = {
-    .name = "chat", .form = "[FILE]", .what = "send a prompt to an agent", .options = options, .most = 1, .store = true, .acts = true, .run = chat_run,
+    .name = "chat", .form = "[FILE]", .what = "send a prompt to an agent", .options = options, .most = 1, .extra = "a prompt is given by -p TEXT",
+    .store = true, .acts = true, .run = chat_run,
     .refused = chat_refused,
     .about = "The agent is FILE, or a built-in agent with all tools. It works in this folder,\n"
              "and AGENTS.md, else CLAUDE.md, is added to its system prompt. The conversation\n"

@@ -385,7 +385,8 @@ static const cli_option options[] = {
 };
 
 const cli_verb verb_run = {
-    .name = "run", .form = "FILE", .what = "run an agent file", .options = options, .least = 1, .most = 1, .store = true, .acts = true, .run = run_run,
+    .name = "run", .form = "FILE", .what = "run an agent file", .options = options, .least = 1, .most = 1,
+    .extra = "an input is given by --input JSON", .store = true, .acts = true, .run = run_run,
     .about = "Checks the whole FILE, starts a run and drives it until it ends or waits for a\n"
              "person. On a terminal it shows the progress, asks open questions and continues.\n"
              "Without a terminal it prints the open questions and exits with 3. You can kill\n"
