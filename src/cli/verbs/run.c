@@ -318,11 +318,12 @@ static int run_in(session *s, beginning *b)
     const char *id = cli_given(s->c, "id");
     pawl_err none = {0}, err = {0};
     pawl_store *store = id != NULL ? cli_store(s->c, false, &none) : NULL;       /* what is wrong with it is said when it is needed */
+    const bool there = store != NULL && exists(store, id, &err);
 
-    if (store != NULL && exists(store, id, &err) && cli_given(s->c, "no-run") != NULL)
-        fail(&err, PAWL_CONFLICT, "there is a run %s already; take another --id, or `pawl resume %s`", id, id);
-    else if (store != NULL && err.code == PAWL_OK && exists(store, id, &err))
+    if (there && cli_given(s->c, "no-run") == NULL)
         return run_there(s, store, id);
+    if (there)
+        fail(&err, PAWL_CONFLICT, "there is a run %s already; take another --id, or `pawl resume %s`", id, id);
     if (err.code == PAWL_OK)
         return run_here(s, store, b);
     pawl_store_free(store);
