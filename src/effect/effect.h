@@ -51,7 +51,7 @@ enum {
 };
 
 bool job_canceled(const pawl_job *job);
-static inline bool job_planned(const pawl_job *job) { return job->planned != NULL && job->planned(job); }
+bool job_planned(const pawl_job *job);          /* the mode of its run has become plan */
 void job_moved(const pawl_job *job, int64_t *last_ms);  /* sends a heartbeat, unless there was one just now */
 /* The time by clock_ms at which the job must stop: its deadline or `timeout_ms` from now (0: none); INT64_MAX: never. *limit: the name of the limit that
  * ends it. */

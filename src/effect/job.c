@@ -10,6 +10,8 @@ bool job_canceled(const pawl_job *job)
     return job->canceled != NULL && job->canceled(job);
 }
 
+bool job_planned(const pawl_job *job) { return job->planned != NULL && job->planned(job); }
+
 void job_moved(const pawl_job *job, int64_t *last_ms)
 {
     int64_t now = clock_ms();
