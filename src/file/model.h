@@ -61,7 +61,7 @@ bool file_request_writes(const pawl_value *args);       /* an `http` node that i
 const char *mode_spoken(pawl_mode m);           /* "AcceptEdits": for messages of denial */
 
 typedef struct named_place { const char *name; source_place at; } named_place;
-typedef struct name_list { named_place *names; size_t n; } name_list;
+typedef struct name_list { named_place *names; size_t n; const char **sorted; } name_list;       /* sorted: the same names, by bytes */
 typedef struct way_out { expression *when; const char *to; source_place at; } way_out;   /* when NULL: else */
 typedef struct assignment { const char *channel, *key; source_place at, value_at; form *f; bool overwrite, extend; } assignment;   /* key: "set" */
 typedef struct mapping { const char *outer, *inner; source_place outer_at, inner_at; bool in, out; } mapping;

@@ -13,10 +13,7 @@ static bool joined(const agent_file *a, const file_node *from, const char *to)
 {
     const file_node *n = file_node_find(a, to);
 
-    for (size_t i = 0; n != NULL && i < n->join.n; i++)
-        if (strcmp(n->join.names[i].name, from->name) == 0)
-            return true;
-    return false;
+    return n != NULL && name_list_has(&n->join, from->name);
 }
 
 /* ---- edges and routes --------------------------------------------------------------------------------------------- */

@@ -361,31 +361,80 @@ static void each_way(loader *l, const file_node *n, see_way_fn *see_to, void *ct
     see_way(l, n, n->on_error.name, see_to, ctx);
 }
 
-enum { SEEN_FROM = 1, SEEN = 2, SEEN_DONE = 4, SEEN_REPORTED = 8, SEEN_LED = 16 };   /* from: a reached node leads to it; led: an unreached node leads to it */
+enum { SEEN_FROM = 1, SEEN = 2, SEEN_REPORTED = 4, SEEN_LED = 8 };   /* from: a reached node leads to it; led: an unreached node leads to it */
 
-static bool joins(const file_node *n, const file_node *source)
+/* What is known while edges are followed. By node: the joins that wait for it, joins[first[i]] up to joins[first[i + 1]]; how many of its sources a join
+ * still waits for; and the node, plus 1, whose edges are followed and for which it waits. */
+typedef struct reach_walk { unsigned char *seen; size_t *first, *joins, *missing, *source, *queue, n; } reach_walk;
+
+/* By join and source, the node that is meant; NULL: none, or no memory. A name is looked up once: the guesses at misspelled ones are counted. */
+static const file_node **sources_find(loader *l, size_t *total)
 {
-    for (size_t i = 0; i < n->join.n; i++)
-        if (strcmp(n->join.names[i].name, source->name) == 0)
-            return true;
-    return false;
+    const agent_file *a = l->a;
+    const file_node **all;
+    size_t n = 0;
+
+    *total = 0;
+    for (size_t i = 0; i < a->nnodes; i++)
+        *total += a->nodes[i].join.n;
+    if ((all = arena_get(l->mem, (*total + 1) * sizeof *all)) == NULL)
+        return NULL;
+    for (size_t i = 0; i < a->nnodes; i++)
+        for (size_t k = 0; k < a->nodes[i].join.n; k++)
+            all[n++] = node_meant(l, a->nodes[i].join.names[k].name);
+    return all;
+}
+
+static bool reach_new(loader *l, reach_walk *r)
+{
+    const agent_file *a = l->a;
+    size_t nodes = a->nnodes, total;
+    const file_node **sources = sources_find(l, &total);
+
+    *r = (reach_walk){ .seen = arena_zero(l->mem, nodes + 1), .first = arena_zero(l->mem, (nodes + 2) * sizeof *r->first),
+        .joins = arena_get(l->mem, (total + 1) * sizeof *r->joins), .missing = arena_zero(l->mem, (nodes + 1) * sizeof *r->missing),
+        .source = arena_zero(l->mem, (nodes + 1) * sizeof *r->source), .queue = arena_get(l->mem, (nodes + 1) * sizeof *r->queue) };
+    if (sources == NULL || r->seen == NULL || r->first == NULL || r->joins == NULL || r->missing == NULL || r->source == NULL || r->queue == NULL)
+        return false;
+    for (size_t i = 0; i < total; i++)
+        if (sources[i] != NULL)
+            r->first[sources[i] - a->nodes + 2]++;
+    for (size_t i = 2; i < nodes + 2; i++)
+        r->first[i] += r->first[i - 1];
+    for (size_t i = 0, at = 0; i < nodes; i++) {
+        const file_node *n = &a->nodes[i];
+        const size_t spare = n->join_need > 0 && n->join_need < n->join.n ? n->join.n - n->join_need : 0;
+
+        for (size_t k = 0; k < n->join.n; k++, at++)
+            if (sources[at] != NULL) {
+                r->joins[r->first[sources[at] - a->nodes + 1]++] = i;
+                r->missing[i]++;
+            }
+        r->missing[i] -= r->missing[i] < spare ? r->missing[i] : spare;
+    }
+    return true;
+}
+
+static void reach_add(reach_walk *r, size_t at)
+{
+    if ((r->seen[at] & SEEN) != 0)
+        return;
+    r->seen[at] |= SEEN;
+    r->queue[r->n++] = at;
+    for (size_t k = r->first[at]; k < r->first[at + 1]; k++)
+        r->missing[r->joins[k]] -= r->missing[r->joins[k]] > 0;
 }
 
 /* A join is reached when enough of its sources are, or by an edge that it does not wait for. */
 static void reached(loader *l, const file_node *from, file_node *to, void *ctx)
 {
     const agent_file *a = l->a;
-    unsigned char *seen = ctx;
-    size_t at = (size_t)(to - a->nodes), n = 0;
+    reach_walk *r = ctx;
+    const size_t at = (size_t)(to - a->nodes);
 
-    seen[at] |= SEEN_FROM;
-    for (size_t i = 0; i < to->join.n; i++) {
-        const file_node *source = node_meant(l, to->join.names[i].name);
-
-        n += source == NULL || (seen[source - a->nodes] & SEEN) != 0;
-    }
-    if (!joins(to, from) || n >= (to->join_need > 0 ? to->join_need : to->join.n))
-        seen[at] |= SEEN;
+    r->seen[at] |= SEEN_FROM;
+    if (r->source[at] != (size_t)(from - a->nodes) + 1 || r->missing[at] == 0)
+        reach_add(r, at);
 }
 
 typedef struct followers { unsigned char *seen; size_t *queue, n; } followers;
@@ -450,24 +499,19 @@ static void check_unreached(loader *l, unsigned char *seen)
 static void check_reach(loader *l)
 {
     agent_file *a = l->a;
-    unsigned char *seen = arena_zero(l->mem, a->nnodes + 1);
-    bool more = true;
+    reach_walk r;
 
-    if (seen == NULL || a->bad_target)
+    if (a->bad_target || !reach_new(l, &r))
         return;
     for (size_t i = 0; i < a->start.n; i++)
         if (node_meant(l, a->start.names[i].name) != NULL)
-            seen[node_meant(l, a->start.names[i].name) - a->nodes] |= SEEN;
-    while (more) {
-        more = false;
-        for (size_t i = 0; i < a->nnodes; i++)
-            if ((seen[i] & (SEEN | SEEN_DONE)) == SEEN) {
-                seen[i] |= SEEN_DONE;
-                more = true;
-                each_way(l, &a->nodes[i], reached, seen);
-            }
+            reach_add(&r, (size_t)(node_meant(l, a->start.names[i].name) - a->nodes));
+    for (size_t i = 0; i < r.n; i++) {
+        for (size_t k = r.first[r.queue[i]]; k < r.first[r.queue[i] + 1]; k++)
+            r.source[r.joins[k]] = r.queue[i] + 1;
+        each_way(l, &a->nodes[r.queue[i]], reached, &r);
     }
-    check_unreached(l, seen);
+    check_unreached(l, r.seen);
 }
 
 /* ---- channels ----------------------------------------------------------------------------------------------------- */
@@ -688,8 +732,7 @@ void file_check(loader *l)
     for (size_t i = 0; i < a->nnodes; i++)
         check_node(l, &a->nodes[i]);
     check_reach(l);
-    for (size_t i = 0; i < a->nnodes; i++)
-        check_need(l, &a->nodes[i]);
+    check_need(l);
     if (a->moment != NULL && a->root->helpers == NULL)
         fault_at(l->f, a->moment_at, PAWL_SEVERITY_WARNING, "hooks", "a hook at %s is for agents, and no node here is one: it is never called", a->moment);
     if (a->output != NULL)

@@ -209,6 +209,51 @@ bool key_name(loader *l, const doc *d, const char *key, named_place *out)
     return true;
 }
 
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* By name; of the same name the first one in the file is the first. */
+static int by_name_and_place(const void *a, const void *b)
+{
+    const named_place *x = *(named_place *const *)a, *y = *(named_place *const *)b;
+    const int c = strcmp(x->name, y->name);
+
+    return c != 0 ? c : x < y ? -1 : 1;
+}
+
+/* Each name that stands twice is reported, and its second place is left out. */
+static bool names_once(loader *l, const char *key, name_list *out)
+{
+    named_place **order = arena_get(l->mem, (out->n + 1) * sizeof *order);
+    bool *twice = arena_zero(l->mem, out->n + 1);
+    size_t n = 0;
+
+    out->sorted = arena_get(l->mem, (out->n + 1) * sizeof *out->sorted);
+    if (order == NULL || twice == NULL || out->sorted == NULL)
+        return false;
+    for (size_t i = 0; i < out->n; i++)
+        order[i] = &out->names[i];
+    if (out->n > 0)
+        qsort(order, out->n, sizeof *order, by_name_and_place);
+    for (size_t i = 1; i < out->n; i++)
+        twice[order[i] - out->names] = strcmp(order[i - 1]->name, order[i]->name) == 0;
+    for (size_t i = 0; i < out->n; i++)
+        if (twice[i])
+            fault_at(l->f, out->names[i].at, PAWL_SEVERITY_FAULT, "twice", "`%s` names \"%s\" twice", key, out->names[i].name);
+        else
+            out->names[n++] = out->names[i];
+    out->n = n;
+    for (size_t i = 0; i < n; i++)
+        out->sorted[i] = out->names[i].name;
+    if (n > 0)
+        qsort(out->sorted, n, sizeof *out->sorted, by_name);
+    return true;
+}
+
+bool name_list_has(const name_list *list, const char *name)
+{
+    return list->n > 0 && bsearch(&name, list->sorted, list->n, sizeof *list->sorted, by_name) != NULL;
+}
+
 bool key_names(loader *l, const doc *d, const char *key, name_list *out)
 {
     size_t n = d->kind == DOC_LIST ? d->size : 1;
@@ -223,21 +268,12 @@ bool key_names(loader *l, const doc *d, const char *key, name_list *out)
     if ((out->names = arena_zero(l->mem, n * sizeof *out->names)) == NULL)
         return false;
     for (size_t i = 0; i < n; i++) {
-        named_place *one = &out->names[out->n];
-        bool twice = false;
+        const bool named = key_name(l, d->kind == DOC_LIST ? d->items[i] : d, key, &out->names[out->n]);
 
-        if (!key_name(l, d->kind == DOC_LIST ? d->items[i] : d, key, one)) {
-            good = false;
-            continue;
-        }
-        for (size_t k = 0; k < out->n; k++)
-            twice = twice || strcmp(out->names[k].name, one->name) == 0;
-        if (twice)
-            fault_at(l->f, one->at, PAWL_SEVERITY_FAULT, "twice", "`%s` names \"%s\" twice", key, one->name);
-        else
-            out->n++;
+        out->n += named;
+        good = good && named;
     }
-    return good;
+    return names_once(l, key, out) && good;
 }
 
 bool key_bool(loader *l, const doc *d, const char *key, bool *out)

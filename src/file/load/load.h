@@ -32,6 +32,7 @@ bool key_plain(loader *l, const doc *d, const char *key, const char **out);     
 bool name_declare(loader *l, const doc *key, const char *what, size_t most);    /* of a channel or a node; false: invalid, and reported */
 bool key_name(loader *l, const doc *d, const char *key, named_place *out);      /* refers to one; an invalid name was reported at its declaration */
 bool key_names(loader *l, const doc *d, const char *key, name_list *out);       /* a name, or a list of names */
+bool name_list_has(const name_list *list, const char *name);
 bool key_bool(loader *l, const doc *d, const char *key, bool *out);
 bool key_count(loader *l, const doc *d, const char *key, uint32_t least, uint32_t most, uint32_t *out);
 bool key_duration(loader *l, const doc *d, const char *key, uint32_t least, uint32_t *ms);
@@ -83,7 +84,7 @@ void read_on_no(loader *l, file_node *n, const doc *d, const char *label);
 void read_on_error(loader *l, file_node *n, const doc *d, const char *label);
 
 void file_check(loader *l);
-void check_need(loader *l, const file_node *n);                 /* need.c: a join that may not do what it says */
+void check_need(loader *l);             /* need.c: joins that may not do what they say */
 
 /* ---- writes.c: what a node writes into channels ------------------------------------------------------------------ */
 

@@ -1,139 +1,244 @@
-/* need.c - joins with `need` that may not do what they say: a round that leaves a source out, a source behind the join, a way past its sources.
+/* need.c - joins with `need` that may not do what they say: a round that leaves a source out, a source behind the join, a way past the sources.
  *
  * Called by check.c, for a file whose nodes are all read. Owns nothing. Only what follows from the names of nodes is known here: whether a `when` holds is
- * not, so all it says are warnings. Invariant: a node that is marked was reached by ways of the kind that is followed. */
+ * not, so all it says are warnings. Invariant: a node is marked in a round when it was reached by the edges that the round follows. The work for all joins of
+ * a file is bounded; joins that are left are named. */
 #include "file/load/load.h"
 
 #include <string.h>
 
-typedef bool follow_fn(const file_node *from, const file_node *to, const void *ctx);
-typedef struct node_marks { bool *at; size_t *queue, n; } node_marks;     /* by node */
+enum { STEPS_MAX = 1 << 23 };   /* edges that are followed for all joins of a file */
 
-static size_t number_of(const loader *l, const file_node *n) { return (size_t)(n - l->a->nodes); }
+/* Edges by node: to[first[i]] up to to[first[i + 1]]. */
+typedef struct edge_list { size_t *first, *to; } edge_list;
 
-static bool among(const name_list *names, const char *name)
+typedef struct need_check {
+    loader *l;
+    edge_list surely, surely_back, perhaps, perhaps_back;
+    size_t *mark, round;        /* by node: the last round in which it was marked */
+    size_t *queue, n;           /* the nodes that this round has marked */
+    size_t *under, *touched;    /* by node: how many sources follow on it; and those for which that is not 0 */
+    size_t steps;
+    bool failed;                /* no memory, or too many steps */
+} need_check;
+
+/* ---- edges ----------------------------------------------------------------------------------------------------------- */
+
+static const char *sure_target(const file_node *n, size_t i)
 {
-    for (size_t i = 0; i < names->n; i++)
-        if (strcmp(names->names[i].name, name) == 0)
-            return true;
-    return false;
+    return n->each_at.line == 0 && n->nways == 0 && i < n->next.n ? n->next.names[i].name : NULL;
 }
 
-/* Each run of `from` is followed by one of `to`. */
-static bool surely(const file_node *from, const file_node *to, const void *ctx)
+/* *more: there are further ones; a target in between may be NULL. */
+static const char *target(const file_node *n, size_t i, bool *more)
 {
-    (void)ctx;
-    return from->each_at.line == 0 && from->nways == 0 && among(&from->next, to->name);
+    *more = true;
+    if (i < n->next.n)
+        return n->next.names[i].name;
+    if ((i -= n->next.n) < n->nways)
+        return n->ways[i].to;
+    switch (i - n->nways) {
+    case 0: return n->each_node;
+    case 1: return n->on_no.name;
+    case 2: return n->on_error.name;
+    default: *more = false; return NULL;
+    }
 }
 
-static bool is(const char *name, const file_node *to) { return name != NULL && strcmp(name, to->name) == 0; }
-
-static bool perhaps(const file_node *from, const file_node *to, const void *ctx)
+/* Adds the edges of `e` (first[] is 0 then) or counts them (to NULL): a way of counting and filling that needs no second table. */
+static void edges_walk(const agent_file *a, edge_list *e, bool sure, bool back)
 {
-    if (from == ctx)            /* the join: what is behind it is not asked for */
+    for (size_t i = 0; i < a->nnodes; i++) {
+        bool more = true;
+
+        for (size_t k = 0; more; k++) {
+            const char *name = target(&a->nodes[i], k, &more);
+            const file_node *to;
+            size_t at;
+
+            if (sure)
+                name = sure_target(&a->nodes[i], k);
+            if (name == NULL || (to = file_node_find(a, name)) == NULL)
+                continue;
+            at = back ? (size_t)(to - a->nodes) : i;
+            if (e->to == NULL)
+                e->first[at + 2]++;
+            else
+                e->to[e->first[at + 1]++] = back ? i : (size_t)(to - a->nodes);
+        }
+    }
+}
+
+static bool edges_make(loader *l, edge_list *e, bool sure, bool back)
+{
+    const size_t nodes = l->a->nnodes;
+    size_t *to;
+
+    *e = (edge_list){ .first = arena_zero(l->mem, (nodes + 2) * sizeof *e->first) };
+    if (e->first == NULL)
         return false;
-    for (size_t i = 0; i < from->nways; i++)
-        if (is(from->ways[i].to, to))
-            return true;
-    return among(&from->next, to->name) || is(from->each_node, to) || is(from->on_no.name, to) || is(from->on_error.name, to);
-}
-
-static void mark(node_marks *m, size_t at)
-{
-    if (!m->at[at])
-        m->queue[m->n++] = at;
-    m->at[at] = true;
-}
-
-/* All nodes that the marked ones lead to, or with `back`, that lead to them. */
-static void spread(loader *l, node_marks *m, bool back, follow_fn *follows, const void *ctx)
-{
-    const agent_file *a = l->a;
-
-    for (size_t i = 0; i < m->n; i++)
-        for (size_t k = 0; k < a->nnodes; k++)
-            if (back ? follows(&a->nodes[k], &a->nodes[m->queue[i]], ctx) : follows(&a->nodes[m->queue[i]], &a->nodes[k], ctx))
-                mark(m, k);
-}
-
-static bool marks_new(loader *l, node_marks *m)
-{
-    *m = (node_marks){ .at = arena_zero(l->mem, l->a->nnodes + 1), .queue = arena_get(l->mem, (l->a->nnodes + 1) * sizeof *m->queue) };
-    return m->at != NULL && m->queue != NULL;
-}
-
-static const file_node *source(const loader *l, const file_node *n, size_t i) { return file_node_find(l->a, n->join.names[i].name); }
-
-static bool in_loop(loader *l, const file_node *n)
-{
-    node_marks m;
-
-    if (!marks_new(l, &m))
+    edges_walk(l->a, e, sure, back);
+    for (size_t i = 2; i < nodes + 2; i++)
+        e->first[i] += e->first[i - 1];
+    if ((to = arena_get(l->mem, (e->first[nodes + 1] + 1) * sizeof *to)) == NULL)
         return false;
-    for (size_t k = 0; k < l->a->nnodes; k++)
-        if (perhaps(n, &l->a->nodes[k], NULL))
-            mark(&m, k);
-    spread(l, &m, false, perhaps, NULL);
-    return m.at[number_of(l, n)];
+    e->to = to;
+    edges_walk(l->a, e, sure, back);
+    return true;
+}
+
+static bool need_new(need_check *c, loader *l)
+{
+    const size_t size = (l->a->nnodes + 1) * sizeof(size_t);
+
+    *c = (need_check){ .l = l, .mark = arena_zero(l->mem, size), .queue = arena_get(l->mem, size), .under = arena_zero(l->mem, size),
+        .touched = arena_get(l->mem, size) };
+    return c->mark != NULL && c->queue != NULL && c->under != NULL && c->touched != NULL && edges_make(l, &c->surely, true, false) &&
+           edges_make(l, &c->surely_back, true, true) && edges_make(l, &c->perhaps, false, false) && edges_make(l, &c->perhaps_back, false, true);
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------------------------------ */
+
+static void round_begin(need_check *c) { c->round++, c->n = 0; }
+static bool marked(const need_check *c, size_t at) { return c->mark[at] == c->round; }
+
+static void mark(need_check *c, size_t at)
+{
+    if (!marked(c, at))
+        c->queue[c->n++] = at;
+    c->mark[at] = c->round;
+}
+
+static void follow(need_check *c, const edge_list *e, size_t from)
+{
+    c->failed = c->failed || (c->steps += e->first[from + 1] - e->first[from] + 1) > STEPS_MAX;
+    for (size_t k = e->first[from]; !c->failed && k < e->first[from + 1]; k++)
+        mark(c, e->to[k]);
+}
+
+/* Marks all nodes that the marked ones lead to; `past` is marked and not followed. */
+static void spread(need_check *c, const edge_list *e, size_t past)
+{
+    for (size_t i = 0; i < c->n && !c->failed; i++)
+        if (c->queue[i] != past)
+            follow(c, e, c->queue[i]);
+}
+
+/* ---- joins ------------------------------------------------------------------------------------------------------------------ */
+
+static size_t number_of(const need_check *c, const file_node *n) { return (size_t)(n - c->l->a->nodes); }
+static const file_node *source(const need_check *c, const file_node *n, size_t i) { return file_node_find(c->l->a, n->join.names[i].name); }
+
+static bool in_loop(need_check *c, const file_node *n)
+{
+    round_begin(c);
+    follow(c, &c->perhaps, number_of(c, n));
+    spread(c, &c->perhaps, SIZE_MAX);
+    return marked(c, number_of(c, n));
+}
+
+/* The node that most sources follow on: the first of several. */
+static size_t root_of(need_check *c, size_t touched)
+{
+    size_t best = c->touched[0];
+
+    for (size_t i = 1; i < touched; i++)
+        if (c->under[c->touched[i]] > c->under[best] || (c->under[c->touched[i]] == c->under[best] && c->touched[i] < best))
+            best = c->touched[i];
+    return best;
 }
 
 /* A source that a round may leave out: no node is followed by all of the sources. NULL: every round has all of them. */
-static const file_node *left_out(loader *l, const file_node *n)
+static const file_node *left_out(need_check *c, const file_node *n)
 {
-    const agent_file *a = l->a;
-    size_t *under = arena_zero(l->mem, (a->nnodes + 1) * sizeof *under), most = 0;
-    node_marks m;
+    size_t touched = 0, root = 0;
+    bool all;
 
-    for (size_t i = 0; under != NULL && i < n->join.n; i++) {
-        if (source(l, n, i) == NULL || !marks_new(l, &m))
-            return NULL;
-        mark(&m, number_of(l, source(l, n, i)));
-        spread(l, &m, true, surely, NULL);
-        for (size_t k = 0; k < a->nnodes; k++)
-            under[k] += m.at[k];
+    for (size_t i = 0; i < n->join.n && !c->failed; i++) {
+        round_begin(c);
+        if (source(c, n, i) != NULL)
+            mark(c, number_of(c, source(c, n, i)));
+        spread(c, &c->surely_back, SIZE_MAX);
+        for (size_t k = 0; k < c->n; k++)
+            if (c->under[c->queue[k]]++ == 0)
+                c->touched[touched++] = c->queue[k];
     }
-    for (size_t k = 1; under != NULL && k < a->nnodes; k++)
-        most = under[k] > under[most] ? k : most;
-    if (under == NULL || a->nnodes == 0 || under[most] == n->join.n)
+    if (touched > 0)
+        root = root_of(c, touched);
+    all = touched == 0 || c->under[root] == n->join.n;
+    for (size_t i = 0; i < touched; i++)
+        c->under[c->touched[i]] = 0;
+    if (all)
         return NULL;
-    if (!marks_new(l, &m))
-        return NULL;
-    mark(&m, most);
-    spread(l, &m, false, surely, NULL);
+    round_begin(c);
+    mark(c, root);
+    spread(c, &c->surely, SIZE_MAX);
     for (size_t i = 0; i < n->join.n; i++)
-        if (!m.at[number_of(l, source(l, n, i))])
-            return source(l, n, i);
+        if (source(c, n, i) != NULL && !marked(c, number_of(c, source(c, n, i))))
+            return source(c, n, i);
     return NULL;
 }
 
-static void check_behind(loader *l, const file_node *n)
+static void check_behind(need_check *c, const file_node *n)
 {
-    node_marks m;
+    const agent_file *a = c->l->a;
 
-    if (!marks_new(l, &m))
-        return;
-    for (size_t i = 0; i < l->a->start.n; i++)
-        if (file_node_find(l->a, l->a->start.names[i].name) != NULL)
-            mark(&m, number_of(l, file_node_find(l->a, l->a->start.names[i].name)));
-    spread(l, &m, false, perhaps, n);
-    for (size_t i = 0; i < n->join.n; i++)
-        if (source(l, n, i) != NULL && !m.at[number_of(l, source(l, n, i))])
-            fault_at(l->f, n->join.names[i].at, PAWL_SEVERITY_WARNING, "need", "\"%s\" runs only after \"%s\", which joins it: it never counts for `need`; "
+    round_begin(c);
+    for (size_t i = 0; i < a->start.n; i++)
+        if (file_node_find(a, a->start.names[i].name) != NULL)
+            mark(c, number_of(c, file_node_find(a, a->start.names[i].name)));
+    spread(c, &c->perhaps, number_of(c, n));
+    for (size_t i = 0; i < n->join.n && !c->failed; i++)
+        if (source(c, n, i) != NULL && !marked(c, number_of(c, source(c, n, i))))
+            fault_at(c->l->f, n->join.names[i].at, PAWL_SEVERITY_WARNING, "need", "\"%s\" runs only after \"%s\", which joins it: it never counts for `need`; "
                      "take it out of `of`", n->join.names[i].name, n->name);
 }
 
-void check_need(loader *l, const file_node *n)
+static void check_past(need_check *c, const file_node *n)
 {
-    const file_node *missing;
+    const edge_list *e = &c->perhaps_back;
+    const size_t at = number_of(c, n);
 
-    if (n->join_need == 0 || n->join_need >= n->join.n || l->a->bad_target)
-        return;
-    check_behind(l, n);
-    for (size_t k = 0; k < l->a->nnodes; k++)
-        if (!among(&n->join, l->a->nodes[k].name) && perhaps(&l->a->nodes[k], n, NULL))
-            fault_at(l->f, n->join_at, PAWL_SEVERITY_WARNING, "need", "\"%s\" has `need`, and \"%s\" leads to it past its sources: it runs once more for that "
-                     "way; join all of its sources, or lead elsewhere", n->name, l->a->nodes[k].name);
-    if (in_loop(l, n) && (missing = left_out(l, n)) != NULL)
-        fault_at(l->f, n->join_at, PAWL_SEVERITY_WARNING, "need", "\"%s\" has `need` in a loop, and a round may leave out \"%s\": that round never ends, and in "
+    round_begin(c);
+    for (size_t i = 0; i < n->join.n; i++)
+        if (source(c, n, i) != NULL)
+            mark(c, number_of(c, source(c, n, i)));
+    for (size_t k = e->first[at]; k < e->first[at + 1]; k++) {
+        if (!marked(c, e->to[k]))
+            fault_at(c->l->f, n->join_at, PAWL_SEVERITY_WARNING, "need", "\"%s\" has `need`, and \"%s\" leads to it past its sources: it runs once more for that "
+                     "way; join all of its sources, or lead elsewhere", n->name, c->l->a->nodes[e->to[k]].name);
+        mark(c, e->to[k]);      /* it may lead there twice */
+    }
+}
+
+static void check_loop(need_check *c, const file_node *n)
+{
+    const file_node *missing = in_loop(c, n) ? left_out(c, n) : NULL;
+
+    if (missing != NULL && !c->failed)
+        fault_at(c->l->f, n->join_at, PAWL_SEVERITY_WARNING, "need", "\"%s\" has `need` in a loop, and a round may leave out \"%s\": that round never ends, and in "
                  "the next one \"%s\" may not run; let one node lead to all sources in every round", n->name, missing->name, n->name);
+}
+
+static bool needs(const file_node *n) { return n->join_need > 0 && n->join_need < n->join.n; }
+
+void check_need(loader *l)
+{
+    const agent_file *a = l->a;
+    need_check c;
+    size_t i = 0;
+
+    while (i < a->nnodes && !needs(&a->nodes[i]))
+        i++;
+    if (i == a->nnodes || a->bad_target || !need_new(&c, l))
+        return;
+    for (; i < a->nnodes && !c.failed; i++)
+        if (needs(&a->nodes[i])) {
+            check_behind(&c, &a->nodes[i]);
+            check_past(&c, &a->nodes[i]);
+            check_loop(&c, &a->nodes[i]);
+            if (c.failed)
+                fault_at(l->f, a->nodes[i].join_at, PAWL_SEVERITY_WARNING, "need", "\"%s\" and the joins with `need` after it were not checked for rounds that "
+                         "leave out a source: the file has too many edges", a->nodes[i].name);
+        }
 }
