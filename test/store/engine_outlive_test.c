@@ -2,6 +2,7 @@
  * owner is told of plan mode (P1). */
 #include "lib/engine_fixture.h"
 #include "pawl/store.h"
+#include "store/place.h"
 
 #include <time.h>
 
@@ -164,11 +165,14 @@ static pawl_code waits_for_plan(const pawl_job *job, pawl_reply *reply, void *ar
 
 PAWL_TEST(test_P1_what_runs_is_told_when_the_mode_becomes_plan)
 {
-    pawl_store *store = pawl_store_memory(NULL);
-    plan_told t = { pawl_store_memory_again(store, NULL, NULL), true, false };
+    plan_told t = { NULL, true, false };
     pawl_err err = {0};
-    pawl_engine *e = pawl_engine_new(with_modes(), store, &err);
+    pawl_store *store;
+    pawl_engine *e;
 
+    path_new("outlive");        /* in a file: the handler has a handle and a thread of its own */
+    CHECK((store = pawl_store_sqlite(path, NULL, &err)) != NULL && (t.other = pawl_store_sqlite(path, NULL, &err)) != NULL);
+    CHECK((e = pawl_engine_new(with_modes(), store, &err)) != NULL);
     CHECK_INT(pawl_engine_effect(e, "do", waits_for_plan, &t, PAWL_CLASS_AT_LEAST_ONCE, &err), PAWL_OK);
     pawl_engine_threads(e, 2);
     CHECK_INT(pawl_run_with(e, &(pawl_run_info){ .id = "one", .mode = "acceptEdits" }, NULL, NULL), PAWL_INTERRUPTED);
@@ -176,6 +180,7 @@ PAWL_TEST(test_P1_what_runs_is_told_when_the_mode_becomes_plan)
     CHECK(t.after);
     pawl_engine_free(e);
     pawl_store_free(t.other);
+    path_gone();
 }
 
 /* ---- another engine ------------------------------------------------------------------------------------------------- */
