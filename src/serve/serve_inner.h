@@ -129,7 +129,7 @@ void serve_index(server *s, http_req *r, const admitted *by, const char *run, co
 
 serve_waits *waits_new(server *s, pawl_err *err);
 void waits_free(serve_waits *w);        /* after the loop has ended */
-/* Replies as the verb `show` when the run has ended, has an open wait or is parked, or after that time. */
+/* Replies as the verb `show` when the run has ended, has a wait without an answer or is parked, or after that time. */
 void waits_add(serve_waits *w, http_req *r, const admitted *by, const char *run, unsigned seconds, const call_order *how);
 void waits_drain(serve_waits *w);       /* every one is replied to now */
 

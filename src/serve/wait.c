@@ -50,13 +50,29 @@ static void reply_now(serve_waits *w, pending_reply *p)
     free(p);
 }
 
+/* A question whose answer is stored is no longer asked, though the run has not taken the answer yet. */
+static bool see_unanswered(void *ctx, const char *run, const pawl_waiting *wait)
+{
+    bool *unanswered = ctx;
+
+    (void)run;
+    *unanswered = !wait->answered;
+    return !*unanswered;
+}
+
 static bool is_due(serve_waits *w, const pending_reply *p, bool changed)
 {
+    pawl_store *store = w->s->store;
+    bool unanswered = false;
     pawl_head head;
 
     if (p->gone || http_now(w->s->http) >= p->due_ms)
         return true;
-    return changed && (w->s->store->verbs->head(w->s->store, p->run, &head, NULL) != PAWL_OK || head.over || head.waits > 0 || head.parked != NULL);
+    if (!changed)
+        return false;
+    if (store->verbs->head(store, p->run, &head, NULL) != PAWL_OK || head.over || head.parked != NULL)
+        return true;
+    return head.waits > 0 && (store->verbs->waits(store, p->run, see_unanswered, &unanswered, NULL) != PAWL_OK || unanswered);
 }
 
 static void look_at(serve_waits *w, bool all)
