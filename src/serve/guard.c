@@ -45,16 +45,21 @@ static bool origin_is_own(const char *origin, const char *host)
 
 /* ---- tokens ---------------------------------------------------------------------------------------------------------- */
 
-/* The file is read again when it has changed. One that cannot be used lets nobody in, and is said once. */
+/* The file is read again when it has changed. One that cannot be used lets nobody in, and is said once. One that cannot be read now, for want of memory or
+ * of descriptors, is read at the next request; until then those of before count. */
 static void tokens_look(server *s)
 {
     const uint64_t now = s->store_id[0] != '\0' ? tokens_version() : 0;
     token_list *l = NULL;
     pawl_err err = { 0 };
+    pawl_code rc;
 
     if (now == s->tokens_version)
         return;
-    if (now != 0 && tokens_read(&l, &err) != PAWL_OK)
+    rc = now != 0 ? tokens_read(&l, &err) : PAWL_OK;
+    if (rc == PAWL_IO || rc == PAWL_NOMEM)
+        return;
+    if (rc != PAWL_OK)
         s->config->note(s->config->ctx, err.text);
     tokens_drop(s->tokens);
     s->tokens = l;

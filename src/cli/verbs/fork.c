@@ -1,6 +1,7 @@
 /* fork.c - `pawl fork`: makes a new run from an entry of another one (G8).
  *
  * Called by main.c on the main thread. Owns its session, which it frees; it drives no run. */
+#include "app/tokens.h"
 #include "app/ways.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
@@ -29,13 +30,15 @@ static pawl_code mode_now(session *s, pawl_state *st, pawl_mode *mode, pawl_err 
 }
 
 /* A fork goes on by the current settings. Its mode is that of its entry, unless one is given or the old run was lowered since: a fork is no way around
- * plan mode (P1). It is not driven here, so bypass must be given by the process that drives it. */
+ * plan mode (P1), nor above the mode of a token (N4). It is not driven here, so bypass must be given by the process that drives it. */
 static pawl_code settle(session *s, uint64_t seq, const pawl_value **set, pawl_err *err)
 {
     going_on g = { .mode = pawl_mode_named(cli_given(s->c, "mode")) };
     const pawl_value *update = NULL;
+    const asker *who = s->c->who;
     pawl_mode then, now = PAWL_MODE_NONE;
     pawl_state *st = pawl_run_state(s->engine, s->run, err);
+    bool above;
     pawl_code rc;
 
     if (st == NULL)
@@ -45,8 +48,13 @@ static pawl_code settle(session *s, uint64_t seq, const pawl_value **set, pawl_e
     then = pawl_mode_named(run_mode_of(st));
     if (g.mode == PAWL_MODE_NONE && now < then)
         g.mode = now;
+    above = who != NULL && (g.mode != PAWL_MODE_NONE ? g.mode : then) > who->most;
+    if (above)
+        g.mode = who->most;
     if (pawl_state_status(st) != PAWL_STATUS_SUBMITTED && pawl_state_next(st) != PAWL_HALTED)
         rc = session_go_on(s, st, &g, &update, err);
+    else if (above)             /* no update can lower it there */
+        rc = fail(err, PAWL_DENIED, "%s: its mode at this entry is %s, above that of the token; fork another entry", s->run, pawl_mode_name(then));
     *set = value_with_all(&s->mem, *set, update);
     pawl_state_free(st);
     return rc == PAWL_OK && *set == NULL ? fail(err, PAWL_NOMEM, "%s: no memory for a fork", s->run) : rc;

@@ -359,6 +359,8 @@ static int run_run(cli_call *c)
         return code;
     if (cli_given(c, "yes") != NULL && cli_given(c, "no") != NULL)
         return cli_usage(c, "--yes or --no, not both");
+    if (cli_given(c, "id") != NULL && c->delivery != NULL)
+        return cli_usage(c, "id: not with an Idempotency-Key, from which the id follows");
     if (cli_given(c, "id") != NULL && strlen(cli_given(c, "id")) >= RUN_ID_BYTES)
         return cli_usage(c, "an id has 128 characters at most");
     if ((s = session_of_file(c, c->args[0], &code)) == NULL)
