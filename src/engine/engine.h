@@ -10,6 +10,7 @@
 #include "effect/effect.h"
 #include "effect/reach.h"
 #include "engine/run/owner.h"
+#include "kernel/names.h"
 #include "pawl/engine.h"
 #include "store/store.h"
 
@@ -87,7 +88,8 @@ struct pawl_engine {
     lease_renewal *lease_renewal;
     pthread_mutex_t left_lock;  /* guards `left` */
     struct left_running *left;  /* what handlers left running (outlive.c) */
-    uint32_t rest_mail;         /* deliveries that left_has_mail() found in the mailbox of the run that it was asked for */
+    char rest_run[RUN_BYTES_MAX + 1];   /* the run that left_has_mail() was asked for last, */
+    uint64_t rest_mail;         /* and the newest delivery that it has found in its mailbox */
     _Atomic(struct stream_ring *) ring;     /* for stream readers (run/stream_ring.h); NULL: no reader so far */
     bool lease_loss;            /* under lock: a lease was lost, and commands of its run may still be queued */
     _Atomic int64_t leases_until_ms;    /* by steady_of(): every lease of this engine is valid until then; 0: unknown, or a lease was lost */
@@ -158,7 +160,7 @@ void left_claimed(pawl_engine *e, const char *run, const pawl_head *head);
 void left_end_lost(pawl_engine *e);
 void left_look(pawl_engine *e);                 /* asks the store which runs other engines took */
 /* The first run among `also` and those of which something was left running that no engine drives and that has mail since the last look; false: none. */
-bool left_has_mail(pawl_engine *e, const char *also, char run[129]);
+bool left_has_mail(pawl_engine *e, const char *also, char run[RUN_BYTES_MAX + 1]);
 void left_end_all(pawl_engine *e);              /* every handler has returned */
 
 /* rest.c: while nobody drives, and something was left running, another process may have taken its run, or have left something for it or for `run`, such as

@@ -269,10 +269,14 @@ void outbox_take_out(outbox_entry *entry)
 
 outbox_entry *outbox_find(const cached_run *r, const char *id)
 {
-    const uint32_t h = id_hash(id);
-    size_t at = id_index_first(&r->outbox.index, h);
     outbox_entry *entry;
+    uint32_t h;
+    size_t at;
 
+    if (r->outbox.index.count == 0)
+        return NULL;
+    h = id_hash(id);
+    at = id_index_first(&r->outbox.index, h);
     while ((entry = id_index_next(&r->outbox.index, h, &at)) != NULL && strcmp(entry->job.id, id) != 0)
         ;
     return entry;

@@ -18,7 +18,7 @@ typedef struct left_running {
     void *ctx;
     uint64_t fence;             /* of this engine's last claim of the run; under left_lock */
     bool lost;                  /* another engine had the run since; under left_lock */
-    uint32_t mail;              /* deliveries that the last look at its mailbox found there */
+    uint64_t mail;              /* the newest delivery that a look has found in its mailbox */
     char run[];                 /* its id: when one life of it has ended, what is left of an earlier one has to end, too */
 } left_running;
 
@@ -167,30 +167,45 @@ void left_look(pawl_engine *e)
     left_end_lost(e);
 }
 
-/* Whether no engine drives the run, and its mailbox has got something since the last look, which found `*mail` there. */
-static bool has_got_mail(pawl_engine *e, const char *run, uint32_t *mail)
+static bool see_newest(void *ctx, const pawl_delivery *d)
 {
+    uint64_t *newest = ctx;
+
+    *newest = d->no;
+    return true;
+}
+
+/* Whether no engine drives the run, and its mailbox has something newer than `*mail`: a count would hide what came when others were taken. */
+static bool has_got_mail(pawl_engine *e, const char *run, uint64_t *mail)
+{
+    const pawl_store_verbs *v = e->store->verbs;
+    uint64_t newest = 0;
     bool has = false;
     pawl_head head;
 
     pthread_mutex_lock(&e->lock);
-    if (e->store->verbs->head(e->store, run, &head, NULL) == PAWL_OK) {
-        has = head.mail > *mail && head.owner == NULL;
-        *mail = head.owner == NULL ? head.mail : 0;
-    }
+    if (v->head(e->store, run, &head, NULL) == PAWL_OK && head.owner == NULL && head.mail > 0)
+        has = v->deliveries(e->store, run, see_newest, &newest, NULL) == PAWL_OK && newest > *mail;
     pthread_mutex_unlock(&e->lock);
+    if (has)
+        *mail = newest;
     return has;
 }
 
 bool left_has_mail(pawl_engine *e, const char *also, char run[RUN_BYTES_MAX + 1])
 {
     left_running *one = left_first(e);
-    bool has = one != NULL && has_got_mail(e, also, &e->rest_mail);
+    bool has;
 
+    if (strcmp(e->rest_run, also) != 0) {
+        snprintf(e->rest_run, sizeof e->rest_run, "%s", also);
+        e->rest_mail = 0;
+    }
+    has = one != NULL && has_got_mail(e, also, &e->rest_mail);
     if (has)
         snprintf(run, RUN_BYTES_MAX + 1, "%s", also);
     for (; one != NULL && !has; one = one->next)
-        if ((has = has_got_mail(e, one->run, &one->mail)))
+        if ((has = strcmp(one->run, also) != 0 && has_got_mail(e, one->run, &one->mail)))
             snprintf(run, RUN_BYTES_MAX + 1, "%s", one->run);
     return has;
 }

@@ -122,7 +122,8 @@ struct cached_run {
     bool within_release_sleeping;
     bool in_ring;               /* in the engine's ring `released` */
     bool pinned;                /* the host has a pointer to the state, so the run is never freed */
-    unsigned tried, snapshot_put_off;   /* of a child: `tries` of the engine at the last look; commits in a row that left the snapshot to the next */
+    unsigned tried;             /* of a child: `tries` of the engine at the last look */
+    unsigned snapshot_put_off;  /* commits in a row that left the snapshot to the next */
     bool parent_notified, noticed;  /* of a finished child: its end was delivered to its parent; the host knows that the snapshot does not fit */
     atomic_bool lease_lost;     /* set by the lease thread after a refused renewal; the driving thread then moves the lease */
     /* entries that were read for segment_load(): */

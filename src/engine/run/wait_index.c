@@ -40,11 +40,15 @@ typedef struct open_wait {
 
 static open_wait *asked_find(const cached_run *r, const char *id)
 {
-    const uint32_t h = r->asked.count > 0 ? id_hash(id) : 0;
-    size_t at = id_index_first(&r->asked, h);
-    open_wait *w = NULL;
+    open_wait *w;
+    uint32_t h;
+    size_t at;
 
-    while (r->asked.count > 0 && (w = id_index_next(&r->asked, h, &at)) != NULL && strcmp(w->id, id) != 0)
+    if (r->asked.count == 0)
+        return NULL;
+    h = id_hash(id);
+    at = id_index_first(&r->asked, h);
+    while ((w = id_index_next(&r->asked, h, &at)) != NULL && strcmp(w->id, id) != 0)
         ;
     return w;
 }

@@ -234,18 +234,17 @@ static bool names_once(loader *l, const char *key, name_list *out)
         order[i] = &out->names[i];
     if (out->n > 0)
         qsort(order, out->n, sizeof *order, by_name_and_place);
-    for (size_t i = 1; i < out->n; i++)
-        twice[order[i] - out->names] = strcmp(order[i - 1]->name, order[i]->name) == 0;
+    for (size_t i = 0, k = 0; i < out->n; i++)
+        if (i > 0 && strcmp(order[i - 1]->name, order[i]->name) == 0)
+            twice[order[i] - out->names] = true;
+        else
+            out->sorted[k++] = order[i]->name;
     for (size_t i = 0; i < out->n; i++)
         if (twice[i])
             fault_at(l->f, out->names[i].at, PAWL_SEVERITY_FAULT, "twice", "`%s` names \"%s\" twice", key, out->names[i].name);
         else
             out->names[n++] = out->names[i];
     out->n = n;
-    for (size_t i = 0; i < n; i++)
-        out->sorted[i] = out->names[i].name;
-    if (n > 0)
-        qsort(out->sorted, n, sizeof *out->sorted, by_name);
     return true;
 }
 
