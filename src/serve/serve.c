@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { SYSTEMD_FIRST_FD = 3, DRAIN_MS = 10000 };
+enum { SYSTEMD_FIRST_FD = 3, DRAIN_MS = 10000, WORK_LOOK_MS = 50 };
 /* FILES_APART: descriptors for all that is no connection. */
 enum { BODY_MOST = 256 << 10, CONNECTIONS_MOST = 10000, CONNECTIONS_LEAST = 16, FILES_APART = 64 };
 
@@ -118,6 +119,7 @@ static pawl_code listen_on(server *s, const char *word, pawl_err *err)
 typedef struct stopper {
     server *s;
     int fd;
+    unsigned times;             /* that it was told to stop */
 } stopper;
 
 static void drained(void *ctx)
@@ -130,15 +132,32 @@ static void drained(void *ctx)
 
 static void on_signal(void *ctx)
 {
-    const stopper *st = ctx;
+    stopper *st = ctx;
     struct signalfd_siginfo info;
 
-    if (read(st->fd, &info, sizeof info) != (ssize_t)sizeof info || http_stopping(st->s->http))
+    if (read(st->fd, &info, sizeof info) != (ssize_t)sizeof info || ++st->times > 2)
         return;
-    note(st->s, "stopping: what was asked is answered first, for %d s at most", DRAIN_MS / 1000);
+    if (st->times == 1)
+        note(st->s, "stopping: what was asked is answered first, for %d s at most%s; once more stops at once", DRAIN_MS / 1000,
+             st->s->works ? ", and running commands end" : "");
     if (st->s->works)
         st->s->config->rest(st->s->config->ctx);
-    http_stop(st->s->http, drained, st->s);
+    if (st->times == 1)
+        http_stop(st->s->http, drained, st->s);
+    else
+        http_cut(st->s->http);
+}
+
+/* The loop has ended; running commands may have not. */
+static void await_work(stopper *st)
+{
+    const serve_config *config = st->s->config;
+    struct pollfd signals = { .fd = st->fd, .events = POLLIN };
+
+    while (config->at_work(config->ctx))
+        if (poll(&signals, 1, WORK_LOOK_MS) > 0)
+            on_signal(st);
+    config->worked(config->ctx);
 }
 
 /* ---- a server -------------------------------------------------------------------------------------------------------------- */
@@ -199,9 +218,9 @@ pawl_code serve_run(const serve_config *config, pawl_err *err)
         rc = run(&s, &st, err);
     else
         rc = err->code;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);        /* a verb that takes long: one more signal ends the process */
     if (s.works)
-        config->worked(config->ctx);
+        await_work(&st);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);        /* a verb that takes long: one more signal ends the process */
     waits_free(s.waits);
     calls_free(s.calls);
     events_free(s.events);

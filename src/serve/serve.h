@@ -32,7 +32,8 @@ typedef struct serve_config {
     int (*verb)(void *ctx, serve_verb *call);
     pawl_store *(*store)(void *ctx, pawl_err *err);     /* opens a handle of the store, which the server frees */
     pawl_code (*work)(void *ctx, pawl_err *err);        /* begins to drive runs, on threads of its own; NULL: nobody does here */
-    void (*rest)(void *ctx);                            /* no new work; after `work` alone */
+    void (*rest)(void *ctx);                            /* no new work; again: what is at work is stopped, too. After `work` alone */
+    bool (*at_work)(void *ctx);                         /* something still is at work; after `rest` */
     void (*worked)(void *ctx);                          /* waits until nothing is at work; after `rest` */
     void (*note)(void *ctx, const char *text);          /* one line for the person who started the server */
     void *ctx;

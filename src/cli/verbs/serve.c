@@ -231,6 +231,8 @@ static pawl_code work(void *ctx, pawl_err *err)
 
 static void rest(void *ctx) { aside_stop(((served *)ctx)->worker); }
 
+static bool at_work(void *ctx) { return !aside_over(((served *)ctx)->worker); }
+
 static void worked(void *ctx)
 {
     served *of = ctx;
@@ -256,6 +258,7 @@ static int serve_runs(cli_call *c)
     if (of.nmachines > 0 && cli_given(c, "no-work") == NULL) {
         config.work = work;
         config.rest = rest;
+        config.at_work = at_work;
         config.worked = worked;
     }
     for (const char *one; config.nlisten < 16 && (one = cli_given_at(c, "listen", config.nlisten)) != NULL;)
@@ -294,7 +297,8 @@ const cli_verb verb_serve = {
              "and it drives them as `pawl worker FILE...` does; other runs are driven by\n"
              "others, and each sees at once what the other has stored. `pawl token` makes\n"
              "tokens for others. On Ctrl-C or SIGTERM it answers what was asked, ends its\n"
-             "streams, waits for running commands and exits. docs/SERVING.md has the routes.",
+             "streams, waits for running commands and exits; a second one stops at once.\n"
+             "docs/SERVING.md has the routes.",
     .example = "pawl serve\ncurl -H \"Authorization: Bearer $(cat ~/.local/state/pawl/serve.token)\" \\\n     http://127.0.0.1:7295/v1/runs\n"
                "pawl serve --listen unix:/run/user/1000/pawl.sock",
 };

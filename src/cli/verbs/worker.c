@@ -522,6 +522,7 @@ struct worker_aside {
     dispatcher w;
     pthread_t thread;
     atomic_int asked;
+    atomic_bool over;
 };
 
 static void *work_aside(void *ctx)
@@ -530,6 +531,7 @@ static void *work_aside(void *ctx)
 
     rounds(&a->w);
     wait_for_all(&a->w);
+    atomic_store(&a->over, true);
     return NULL;
 }
 
@@ -543,6 +545,7 @@ worker_aside *aside_begin(cli_call *c, pawl_err *err)
         return NULL;
     }
     atomic_init(&a->asked, 0);
+    atomic_init(&a->over, false);
     a->w.asked = &a->asked;
     if (pthread_create(&a->thread, NULL, work_aside, a) == 0)
         return a;
@@ -553,6 +556,8 @@ worker_aside *aside_begin(cli_call *c, pawl_err *err)
 }
 
 void aside_stop(worker_aside *a) { atomic_fetch_add(&a->asked, 1); }
+
+bool aside_over(worker_aside *a) { return atomic_load(&a->over); }
 
 void aside_end(worker_aside *a)
 {

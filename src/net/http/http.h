@@ -58,6 +58,8 @@ void http_run(http_server *s);
  * what is open is cut. Only the first call counts. */
 void http_stop(http_server *s, void (*drained)(void *ctx), void *ctx);
 bool http_stopping(const http_server *s);
+/* Ends the drain now: what is open is cut. After http_stop(); more than once is the same. */
+void http_cut(http_server *s);
 /* Any thread: call `fn` on the loop. False: no memory. What is posted after the end of http_run() is dropped by http_free(). */
 bool http_post(http_server *s, void (*fn)(void *ctx), void *ctx);
 /* A timer that calls `fn` every `ms` while it is on, until http_free(); it is off at first. It does not keep http_run() from returning. NULL: no memory. */

@@ -108,14 +108,17 @@ static void cut_all(http_server *s)
     }
 }
 
-static void on_drain_over(uv_timer_t *t)
+void http_cut(http_server *s)
 {
-    http_server *s = t->data;
-
+    if (s->state != SERVER_DRAINING)
+        return;
+    uv_timer_stop(&s->drain);
     sm_move(&server_table, &s->state, SERVER_CUTTING, NULL);
     cut_all(s);
     uv_unref((uv_handle_t *)&s->wake);  /* not even for a handler that has not ended its call */
 }
+
+static void on_drain_over(uv_timer_t *t) { http_cut(t->data); }
 
 static void drain(http_server *s)
 {
