@@ -67,19 +67,26 @@ pawl_code session_deliver_to(session *s, const char *run, const pawl_event *ev, 
     return deliver_as(s, run, ev, id, err);
 }
 
+pawl_code session_deliver_under(session *s, const char *run, const pawl_event *ev, const char *id, pawl_err *err)
+{
+    return id != NULL ? deliver_as(s, run, ev, id, err) : session_deliver_to(s, run, ev, err);
+}
+
 pawl_code session_deliver_once(session *s, const char *run, const pawl_event *ev, pawl_err *err)
 {
-    return s->c->delivery != NULL ? deliver_as(s, run, ev, s->c->delivery, err) : session_deliver_to(s, run, ev, err);
+    return session_deliver_under(s, run, ev, s->c->delivery, err);
 }
 
 /* A store looks at the id first: an answer to a wait that never was is refused as such, unless that id was delivered before. */
-bool delivered_before(session *s, const char *run)
+bool delivered_under(session *s, const char *run, const char *id)
 {
     pawl_store *store = session_store(s);
-    pawl_delivery d = { .kind = PAWL_DELIVER_ANSWER, .id = s->c->delivery, .name = "none", .value = { "null", 4 } };
+    pawl_delivery d = { .kind = PAWL_DELIVER_ANSWER, .id = id, .name = "none", .value = { "null", 4 } };
 
-    return s->c->delivery != NULL && store->verbs->deliver(store, run, &d, &(pawl_err){ PAWL_OK, "" }) == PAWL_CONFLICT;
+    return id != NULL && store->verbs->deliver(store, run, &d, &(pawl_err){ PAWL_OK, "" }) == PAWL_CONFLICT;
 }
+
+bool delivered_before(session *s, const char *run) { return delivered_under(s, run, s->c->delivery); }
 
 typedef struct mailbox_look { uint64_t no; bool open; } mailbox_look;
 

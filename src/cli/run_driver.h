@@ -21,6 +21,8 @@ pawl_code session_deliver(session *s, const pawl_event *ev, pawl_err *err);    /
 pawl_code session_deliver_to(session *s, const char *run, const pawl_event *ev, pawl_err *err);   /* the same for another run: a child */
 /* The same under the id that the call has, if it has one (cli_call): the same event again changes nothing, another one is PAWL_CONFLICT. */
 pawl_code session_deliver_once(session *s, const char *run, const pawl_event *ev, pawl_err *err);
+pawl_code session_deliver_under(session *s, const char *run, const pawl_event *ev, const char *id, pawl_err *err);     /* under `id`; NULL: a new one */
+bool delivered_under(session *s, const char *run, const char *id);      /* something was delivered to `run` under `id`; NULL: nothing was */
 bool delivered_before(session *s, const char *run);          /* something was delivered to `run` under that id, and perhaps taken since */
 int left_said(session *s, const char *run);             /* EXIT_DONE; as JSON if it is wanted: something is stored for `run`, and not driven */
 /* Whether the delivery `no` of `run` is in its mailbox. False: a process has taken it, and stored what it led to in the same transaction. */

@@ -12,7 +12,7 @@
 
 /* ---- for ever, or for a while ------------------------------------------------------------------------------ */
 
-enum { ALWAYS_DEFAULT_DAYS = 30 };
+enum { ALWAYS_DEFAULT_DAYS = 30, GRANTS_ID_BYTES = 80 };
 
 typedef struct always {
     char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES];
@@ -21,8 +21,23 @@ typedef struct always {
     bool project;
 } always;
 
-/* Adds the rules to the run (and to the child that asks) or to the project's settings, and prints them first. */
-static pawl_code always_give(session *s, const char *run, const always *a, pawl_err *err)
+/* The rules are delivered under an id of their own: with an answer (a node's gate), or instead of one (an agent's). NULL: the call has no id. */
+static const char *grants_id(const session *s, bool instead, char out[GRANTS_ID_BYTES])
+{
+    if (s->c->delivery == NULL)
+        return NULL;
+    snprintf(out, GRANTS_ID_BYTES, "%.60s-%s", s->c->delivery, instead ? "instead" : "always");
+    return out;
+}
+
+static pawl_code grants_deliver(session *s, const char *run, const pawl_event *ev, const char *id, pawl_err *err)
+{
+    return delivered_under(s, run, id) ? PAWL_OK : session_deliver_under(s, run, ev, id, err);
+}
+
+/* Adds the rules to the run (and to the child that asks) or to the project's settings, and prints them first. The run that asks gets them last: when it
+ * has them, all have. */
+static pawl_code always_give(session *s, const char *run, const always *a, const char *id, pawl_err *err)
 {
     pawl_event ev = { .kind = PAWL_EV_UPDATE, .by = cli_by(s->c) };
     const pawl_value *list = value_pack(&s->mem, NULL, "[]");
@@ -47,23 +62,49 @@ static pawl_code always_give(session *s, const char *run, const always *a, pawl_
     buf_text(&b, "}");
     buf_char(&b, '\0');
     ev.value = b.data;
-    rc = b.failed || list == NULL ? fail(err, PAWL_NOMEM, "%s: no memory", s->run) : session_deliver_to(s, run, &ev, err);
+    rc = b.failed || list == NULL ? fail(err, PAWL_NOMEM, "%s: no memory", s->run) : PAWL_OK;
     if (rc == PAWL_OK && strcmp(run, s->run) != 0)
-        rc = session_deliver(s, &ev, err);
+        rc = grants_deliver(s, s->run, &ev, id, err);
+    if (rc == PAWL_OK)
+        rc = grants_deliver(s, run, &ev, id, err);
     buf_free(&b);
     return rc;
+}
+
+/* Whether an agent's gate asks; else a node's. */
+static bool is_agents(session *s, const ask *of)
+{
+    return ask_is_childs(of, s->run) ? pawl_value_get(of->w.about, "tool") != NULL && *of->w.node == '\0' : session_is_agent(s);
+}
+
+/* The request came before: it is the same, or its key came with another body. How long the rules are for is not compared: they end when the first said. */
+static int always_again(session *s, const char *run)
+{
+    pawl_err err = {0};
+
+    if (cli_given(s->c, "always") != NULL)
+        return EXIT_DONE;
+    fail(&err, PAWL_CONFLICT, "%s: this key came with --always before, and comes without it now", run);
+    return cli_fail(s->c, PAWL_CONFLICT, &err);
 }
 
 /* --always and --for; EXIT_DONE: not given, or the rules were added. */
 static int always_wanted(session *s, const ask *of)
 {
-    const char *word = cli_given(s->c, "always"), *span = cli_given(s->c, "for");
+    char id[GRANTS_ID_BYTES];
+    const char *under = grants_id(s, is_agents(s, of), id), *word = cli_given(s->c, "always"), *span = cli_given(s->c, "for");
     int64_t ms = (int64_t)ALWAYS_DEFAULT_DAYS * 86400000;
     always a = {0};
     pawl_state *st = NULL;
     pawl_err err = {0};
     int code = EXIT_DONE;
 
+    if (delivered_under(s, of->run, under))
+        return always_again(s, of->run);
+    if (word != NULL && delivered_before(s, of->run)) {
+        fail(&err, PAWL_CONFLICT, "%s: this key came without --always before", of->run);
+        return cli_fail(s->c, PAWL_CONFLICT, &err);
+    }
     if (word != NULL && of->w.approvers != NULL) {
         fail(&err, PAWL_INVALID, "%s: a signature is for one call, and --always would allow calls that nobody signed: leave --always out", of->run);
         return cli_fail(s->c, PAWL_INVALID, &err);
@@ -78,19 +119,13 @@ static int always_wanted(session *s, const ask *of)
     a.until_ms = epoch_ms() + ms;
     if (pawl_history_state(session_store(s), of->run, 0, &st, &err) != PAWL_OK ||
         ask_always(s->run, pawl_state_get(st, "@policy"), &of->w, a.rules, &a.n, &err) != PAWL_OK ||
-        always_give(s, of->run, &a, &err) != PAWL_OK)
+        always_give(s, of->run, &a, under, &err) != PAWL_OK)
         code = cli_fail(s->c, err.code < 0 ? err.code : PAWL_IO, &err);
     pawl_state_free(st);
     return code;
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------------- */
-
-/* Whether an agent's gate asks; else a node's. */
-static bool is_agents(session *s, const ask *of)
-{
-    return ask_is_childs(of, s->run) ? pawl_value_get(of->w.about, "tool") != NULL && *of->w.node == '\0' : session_is_agent(s);
-}
 
 /* An approval with changed arguments. */
 static bool input_given(session *s, const ask *of, buf *json, pawl_err *err)
@@ -121,9 +156,9 @@ static void reason_given(const char *reason, buf *json)
 }
 
 /* An agent decides the call again under its new rules, which allow it. */
-static int let_in(session *s)
+static int let_in(session *s, const char *run)
 {
-    return cli_given(s->c, "no-run") != NULL ? EXIT_DONE : drive_run(s, drive_continue, NULL);
+    return cli_given(s->c, "no-run") != NULL ? left_said(s, run) : drive_run(s, drive_continue, NULL);
 }
 
 /* A child's question is answered through its topmost parent, which is then driven together with it. */
@@ -273,7 +308,7 @@ static int answer_found(session *s, const ask *of, const char *text, const char 
         else if (cli_given(c, "sign") != NULL)
             code = signed_out(s, of, &ev);
         else if (!yes || (code = always_wanted(s, of)) == EXIT_DONE)
-            code = yes && cli_given(c, "always") != NULL && is_agents(s, of) ? let_in(s) : answer_give(s, of, &ev);
+            code = yes && cli_given(c, "always") != NULL && is_agents(s, of) ? let_in(s, of->run) : answer_give(s, of, &ev);
     }
     buf_free(&json);
     buf_free(&update);
@@ -314,18 +349,30 @@ static int answer_again(session *s, const char *run, const char *id, const char 
     return code;
 }
 
-/* The run of the wait `id`, into `run`, if it is seen and this answer was delivered to it; else `run` stays. */
-static bool told_here(session *s, const char *id, char run[RUN_ID_BYTES])
+/* Whether this call came before: its answer was delivered, or an agent got rules instead of one. The run of the wait `id` goes to `run`, if it is seen;
+ * else `run` stays. */
+static bool told_here(session *s, const char *id, char run[RUN_ID_BYTES], bool *rules)
 {
-    char of[RUN_ID_BYTES];
+    char of[RUN_ID_BYTES], under[GRANTS_ID_BYTES];
     pawl_err err = {0};
     bool sees = false;
 
     asks_run_of(id, of);
-    if (asker_sees(s->c->who, session_store(s), of, &sees, &err) != PAWL_OK || !sees || !delivered_before(s, of))
+    if (asker_sees(s->c->who, session_store(s), of, &sees, &err) != PAWL_OK || !sees)
+        return false;
+    *rules = delivered_under(s, of, grants_id(s, true, under));
+    if (!*rules && !delivered_before(s, of))
         return false;
     snprintf(run, RUN_ID_BYTES, "%s", of);
     return true;
+}
+
+/* An agent got rules before: its gate may be closed since, and the call gets the same reply. */
+static int rules_again(session *s, const char *run)
+{
+    const int code = always_again(s, run);
+
+    return code == EXIT_DONE ? let_in(s, run) : code;
 }
 
 /* `value` NULL: `text` must be converted to what the wait expects. */
@@ -334,6 +381,7 @@ static int answer_wait(cli_call *c, const char *given, const char *which, const 
     char run[RUN_ID_BYTES];
     pawl_err err = {0};
     session *s;
+    bool rules;
     int code;
     ask of;
 
@@ -341,8 +389,8 @@ static int answer_wait(cli_call *c, const char *given, const char *which, const 
         return cli_usage(c, "an answer that may come again names its wait by the whole id, as `pawl inbox --json` has it");
     if ((s = session_of_top(c, given, run, &code)) == NULL)
         return code;
-    if (c->delivery != NULL && told_here(s, which, run))
-        code = answer_again(s, run, which, text, value);
+    if (c->delivery != NULL && told_here(s, which, run, &rules))
+        code = rules ? rules_again(s, run) : answer_again(s, run, which, text, value);
     else if (wait_find(s, run, which, &of, &err) != PAWL_OK ||
         wait_check(session_store(s), of.run, &(pawl_waiting){ .id = of.w.id, .spec = of.spec, .asked_ms = of.w.asked_ms }, &err) != PAWL_OK) {
         code = cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);
