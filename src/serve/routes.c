@@ -137,9 +137,10 @@ static bool key_fits(http_req *r, const route *row, const char *run, params *p, 
     return true;
 }
 
-/* The words of the row's verb: options as --NAME=VALUE, so that no value is taken for an option, and runs and arguments after "--". */
-static void serve_words(server *s, http_req *r, const route *row, const admitted *by, const char *const *runs, size_t nruns, const call_order *order,
-                        params *p)
+/* The words of the row's verb: options as --NAME=VALUE, so that no value is taken for an option, and runs and arguments after "--". `subject`: the run or
+ * the machine to which an Idempotency-Key belongs. */
+static void serve_words(server *s, http_req *r, const route *row, const admitted *by, const char *const *runs, size_t nruns, const char *subject,
+                        const call_order *order, params *p)
 {
     static const size_t own = 16;
     const char *words[PARAMS_MAX + BODY_WORDS_MAX + 16];
@@ -147,7 +148,7 @@ static void serve_words(server *s, http_req *r, const route *row, const admitted
     body_words body;
     size_t n = 0;
 
-    if (!body_fits(r, row, by, p, &body) || !key_fits(r, row, nruns > 0 ? runs[0] : "", p, &how.key))
+    if (!body_fits(r, row, by, p, &body) || !key_fits(r, row, subject, p, &how.key))
         return;
     words[n++] = row->verb;
     for (size_t i = 0; row->given[i] != NULL; i++)
@@ -185,7 +186,7 @@ static void serve_begin(server *s, http_req *r, const route *row, const admitted
     if (m == NULL)
         return;
     how.machine = m->hash;
-    serve_words(s, r, row, by, &m->path, 1, &how, p);
+    serve_words(s, r, row, by, &m->path, 1, m->name, &how, p);    /* another server may have the file elsewhere */
 }
 
 /* Only a route that has the parameter `wait` comes here: a run, as it is then. */
@@ -225,7 +226,7 @@ static void serve_row(server *s, http_req *r, const route *row, const admitted *
     else if (good && row->verb != NULL && params_get(&p, "wait") != NULL)
         serve_later(s, r, row, by, runs[0], &p);
     else if (good && row->verb != NULL)
-        serve_words(s, r, row, by, runs, nruns, &row->how, &p);
+        serve_words(s, r, row, by, runs, nruns, nruns > 0 ? runs[0] : "", &row->how, &p);
     else if (good)
         row->serve(s, r, by, runs[0], &p);
     params_free(&p);

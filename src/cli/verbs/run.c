@@ -3,6 +3,7 @@
  * Called by main.c on the main thread. Owns its session, which it frees; the engine is driven by run_driver.c. */
 #include "app/tokens.h"
 #include "app/ways.h"
+#include "cli/begun.h"
 #include "cli/run_driver.h"
 #include "cli/prove.h"
 #include "cli/verbs.h"
@@ -98,41 +99,26 @@ static pawl_code begin(session *s, void *ctx, pawl_err *err)
     return session_begin(s, ctx, err);
 }
 
-/* The input at the start of the run, without Pawl's own channels; NULL: it was pruned, or there is no start. */
-static const pawl_value *begun_with(session *s)
-{
-    const pawl_stream_options from = { .kinds = PAWL_STREAM_UPDATES };
-    pawl_stream *r = pawl_stream_open(NULL, session_store(s), s->run, &from, NULL);
-    const pawl_value *out = NULL, *writes, *one;
-    pawl_stream_event ev;
-    pawl_iter it;
-
-    if (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK && strcmp(ev.name, "start") == 0) {
-        writes = value_parse(&s->mem, ev.json, strlen(ev.json), "start", NULL);
-        out = value_pack(&s->mem, NULL, "{}");
-        it = pawl_iter_of(writes);
-        while ((one = pawl_iter_next(&it, NULL)) != NULL) {
-            const char *name = pawl_value_string(pawl_value_at(one, 0));
-
-            if (name != NULL && *name != '@')
-                out = value_with(&s->mem, out, name, pawl_value_at(one, 1));
-        }
-    }
-    pawl_stream_close(r);
-    return out;
-}
-
-static bool exists(pawl_store *store, const char *run, pawl_err *err)
+/* *seq: its newest entry; 0: its start was not stored, since the process that created it died. */
+static bool exists_at(pawl_store *store, const char *run, uint64_t *seq, pawl_err *err)
 {
     pawl_err why = {0};
-    pawl_head head;
+    pawl_head head = { .seq = 0 };
     pawl_code rc = store->verbs->head(store, run, &head, &why);
 
     if (rc == PAWL_INVALID)
         fail(err, rc, "--id %.64s: an id is of letters, digits, \".\", \"_\" and \"-\", and begins with a letter or a digit", run);
     else if (rc != PAWL_OK && rc != PAWL_GONE)
         fail(err, rc, "%s", why.text);
+    *seq = head.seq;
     return rc == PAWL_OK;
+}
+
+static bool exists(pawl_store *store, const char *run, pawl_err *err)
+{
+    uint64_t seq;
+
+    return exists_at(store, run, &seq, err);
 }
 
 /* --no-run: durable, and driven by whoever drives the runs of the store. The request that began it may come again (E16). */
@@ -141,14 +127,15 @@ static int run_left(session *s, beginning *b)
     cli_call *c = s->c;
     pawl_err err = {0};
     pawl_code rc = PAWL_OK;
+    uint64_t seq;
     buf line;
 
     b->info.dedupe_key = c->delivery;
     pawl_engine_drain(s->engine);       /* its start is stored, with the file that it keeps, and no command leaves */
-    if (c->delivery == NULL || !exists(session_store(s), s->run, &err))
+    if (c->delivery == NULL || !exists_at(session_store(s), s->run, &seq, &err) || seq == 0)
         rc = err.code == PAWL_OK ? session_begin(s, b, &err) : err.code;
-    else if (!pawl_value_equal(b->input, begun_with(s)))
-        rc = fail(&err, PAWL_CONFLICT, "%s was begun with another input under this key", s->run);
+    else
+        rc = begun_same(s, b, &err);
     if (rc < 0)
         return cli_fail(c, rc, &err);
     cli_note(c, "%s is begun, and not driven; go on: pawl resume %s", s->run, s->run);
