@@ -144,14 +144,29 @@ static bool count_mail(void *ctx, const pawl_delivery *d)
 
 static bool same(const char *a, const char *b) { return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0; }
 
+/* A fork that nobody has driven: its head says that it is submitted, whatever its state was forked at. */
+static bool fork_untouched(const pawl_head *h, const pawl_state *st)
+{
+    bool forked;
+    arena mem;
+
+    if (h->status != PAWL_STATUS_SUBMITTED || h->over || h->seq > 1)
+        return false;
+    arena_init(&mem, NULL, 1024);
+    forked = pawl_value_get(value_read(&mem, st->base.data, st->base.size, "a base", NULL), "lineage") != NULL;
+    arena_free(&mem);
+    return forked;
+}
+
 static pawl_code head_compare(const pawl_head *h, const pawl_state *st, const pawl_run_info *info, size_t waits, size_t mail, pawl_err *err)
 {
+    const bool untouched = fork_untouched(h, st);
     const char *what = h->life != info->life ? "life"
                        : !same(h->machine, st->machine) ? "machine"
                        : !same(h->context, info->context) ? "context"
                        : !same(h->parent, info->parent) ? "parent"
-                       : h->status != pawl_state_status(st) ? "status"
-                       : h->over != pawl_status_terminal(pawl_state_status(st)) ? "end"
+                       : !untouched && h->status != pawl_state_status(st) ? "status"
+                       : !untouched && h->over != pawl_status_terminal(pawl_state_status(st)) ? "end"
                        : h->waits != waits ? "number of open waits"
                        : h->mail != mail ? "number of deliveries" : NULL;
 
