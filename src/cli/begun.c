@@ -1,6 +1,6 @@
 /* begun.c - what a run was begun with, read from its base and its first entry. See begun.h.
  *
- * Called by `run`, on the main thread or for a server; all values are in the memory of the session. */
+ * Called by `run` and `fork`, on the main thread or for a server; all values are in the memory of the session. */
 #include "cli/begun.h"
 
 enum { DIFFERS_BYTES = 120 };
@@ -107,4 +107,32 @@ pawl_code begun_same(session *s, const beginning *b, pawl_err *err)
     differs(list, labels_differ(pawl_value_get(base, "labels"), &b->info), "label");
     differs(list, text_differs(base, "mode", b->info.mode), "mode");
     return list[0] == '\0' ? PAWL_OK : fail(err, PAWL_CONFLICT, "%s was begun with another %s under this key", s->run, list);
+}
+
+/* ---- forks ------------------------------------------------------------------------------------------------------ */
+
+uint64_t forked_at(session *s, const char *fork)
+{
+    const pawl_value *of = pawl_value_get(base_of(s, fork, NULL), "lineage");
+    const char *run = pawl_value_string(pawl_value_get(of, "run"));
+
+    return run != NULL && strcmp(run, s->run) == 0 ? pawl_value_uint(pawl_value_get(of, "seq")) : 0;
+}
+
+/* Its first entry is the one that made it: a fork with a key has one always. */
+pawl_code forked_same(session *s, const char *fork, uint64_t seq, const pawl_value *set, pawl_mode mode, pawl_err *err)
+{
+    const pawl_value *was = first_writes(s, fork, "update");
+    const uint64_t at = forked_at(s, fork);
+    pawl_state *st = NULL;
+    char list[DIFFERS_BYTES] = "";
+
+    if (at == 0)
+        return fail(err, PAWL_CONFLICT, "%s is no fork of %s", fork, s->run);
+    differs(list, seq != 0 && seq != at, "at");
+    differs(list, was != NULL && !pawl_value_equal(was, set), "set");
+    if (mode != PAWL_MODE_NONE && pawl_history_state(session_store(s), fork, 1, &st, &(pawl_err){ PAWL_OK, "" }) == PAWL_OK)
+        differs(list, mode != pawl_mode_named(run_mode_of(st)), "mode");
+    pawl_state_free(st);
+    return list[0] == '\0' ? PAWL_OK : fail(err, PAWL_CONFLICT, "%s was forked with another %s under this key", fork, list);
 }

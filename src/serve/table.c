@@ -102,7 +102,7 @@ static const parameter fork_members[] = {
     { "at", MEMBER_COUNT, .what = "the last entry to copy; the newest" },
     { "set", MEMBER_EACH, .what = "channels of the new run to change" },
     { "mode", MEMBER_TEXT, .what = "the mode of the new run; not above that of the token" },
-    { "id", MEMBER_TEXT, .what = "the id of the new run; for tokens without --machine and --label" },
+    { "id", MEMBER_TEXT, .what = "the id of the new run; for tokens without --machine and --label, and without an Idempotency-Key" },
     { .name = NULL }
 };
 
@@ -160,8 +160,8 @@ const route route_table[] = {
     LEAVES("/v1/runs/{run}/retry", SCOPE_RUN, "retry", retry_members, "try again what failed: as `pawl retry`"),
     { "POST", "/v1/runs/{run}/mode", "set what its nodes may do without approval: as `pawl mode`", SCOPE_RUN, .keyed = true, .verb = "mode",
       .given = json_only, .params = none, .members = mode_members, .how = { .type = JSON, .fine = 1, .status = 202 } },
-    { "POST", "/v1/runs/{run}/fork", "a new run from an entry of this one: as `pawl fork`", SCOPE_RUN, .verb = "fork", .given = json_only, .params = none,
-      .members = fork_members, .how = { .type = JSON, .fine = 1, .status = 201 } },
+    { "POST", "/v1/runs/{run}/fork", "a new run from an entry of this one: as `pawl fork`", SCOPE_RUN, .keyed = true, .verb = "fork", .given = json_only,
+      .params = none, .members = fork_members, .how = { .type = JSON, .fine = 1, .status = 201 } },
     { "DELETE", "/v1/runs/{run}", "remove the run: as `pawl rm`", SCOPE_ADMIN, .verb = "rm", .given = nothing, .params = rm_params,
       .how = { .type = JSON, .fine = 1, .status = 204 } },
     { .method = NULL }

@@ -3,6 +3,7 @@
  * Called by main.c on the main thread. Owns its session, which it frees; it drives no run. */
 #include "app/tokens.h"
 #include "app/ways.h"
+#include "cli/begun.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 
@@ -78,17 +79,37 @@ pawl_code fork_make(session *s, uint64_t seq, const pawl_value *set, const char 
     change.value = text.data;
     if (rc == PAWL_OK && text.failed)
         rc = PAWL_NOMEM;
-    if (rc == PAWL_OK)
-        rc = pawl_value_size(set) > 0 ? pawl_run_fork_with(s->engine, s->run, seq, fork, &change, err) : pawl_run_fork(s->engine, s->run, seq, fork, err);
+    if (rc == PAWL_OK)          /* a fork with a key has a first entry always */
+        rc = pawl_value_size(set) > 0 || s->c->delivery != NULL ? pawl_run_fork_with(s->engine, s->run, seq, fork, &change, err)
+                                                                        : pawl_run_fork(s->engine, s->run, seq, fork, err);
     buf_free(&text);
     return rc;
+}
+
+/* The request may come again (E16): the id follows from its key, and its first entry says what it asked for. One that has none was left by a process that
+ * died: it is completed. */
+static pawl_code fork_once(session *s, uint64_t seq, const pawl_value *set, char fork[RUN_ID_BYTES], pawl_err *err)
+{
+    char id[PAWL_DEDUPE_RUN_BYTES];
+    pawl_err none = {0};
+    pawl_head head = {0};
+    pawl_code rc = pawl_dedupe_run(s->c->delivery, id);
+
+    if (rc != PAWL_OK)
+        return fail(err, rc, "%s: this key names no fork", s->run);
+    snprintf(fork, RUN_ID_BYTES, "%s", id);
+    if (session_store(s)->verbs->head(session_store(s), id, &head, &none) != PAWL_OK)
+        return fork_make(s, seq, set, id, fork, err);
+    if (head.seq > 0)
+        return forked_same(s, id, seq, set, pawl_mode_named(cli_given(s->c, "mode")), err);
+    return fork_make(s, seq > 0 ? seq : forked_at(s, id), set, id, fork, err);
 }
 
 static int fork_from(session *s, uint64_t seq, const pawl_value *set)
 {
     char fork[RUN_ID_BYTES];
     pawl_err err = {0};
-    pawl_code rc = fork_make(s, seq, set, cli_given(s->c, "id"), fork, &err);
+    pawl_code rc = s->c->delivery != NULL ? fork_once(s, seq, set, fork, &err) : fork_make(s, seq, set, cli_given(s->c, "id"), fork, &err);
     buf line;
 
     if (rc < 0)
@@ -115,6 +136,8 @@ static int fork_run(cli_call *c)
 
     if (!cli_number(c, "at", 1, UINT64_MAX, 0, &seq))
         return EXIT_USAGE;
+    if (cli_given(c, "id") != NULL && c->delivery != NULL)
+        return cli_usage(c, "id: not with an Idempotency-Key, from which the id follows");
     if (cli_given(c, "id") != NULL && strlen(cli_given(c, "id")) >= RUN_ID_BYTES)
         return cli_usage(c, "an id has 128 characters at most");
     if (!mode_given(c, &code))
