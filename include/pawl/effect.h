@@ -42,6 +42,9 @@ typedef enum pawl_left_why { PAWL_LEFT_OVER, PAWL_LEFT_PLAN, PAWL_LEFT_LOST } pa
 /* Ends what a job has left running; see pawl_job.outlive. */
 typedef void pawl_end_fn(void *ctx, pawl_left_why why);
 
+/* Frees what a handler has kept for a further attempt; see pawl_job.again. */
+typedef void pawl_drop_fn(void *kept);
+
 /* One attempt at one command; lent for the call, unless it is answered later. 0 or NULL: not given. Its functions use `ctx`, so a copy of the struct may
  * be passed to them. */
 struct pawl_job {
@@ -89,6 +92,16 @@ struct pawl_job {
     /* True: the mode of the run has become plan since this attempt began, so what may write ends (P1). A handler asks as it asks canceled(); the outcome of
      * its command is its own. NULL: never. */
     bool (*planned)(const pawl_job *job);
+    /* For a command that needs one more request, such as a server that must be asked in another way: has the handler called again, at once, as a further
+     * attempt. That is counted, and charged to the budget of the run, before it begins (A9); it is none of the attempts of `retry`. Called in the handler,
+     * or before `finish`; the attempt then ends with PAWL_TRANSIENT, its own cost and a text, which is the error of the command when there is no
+     * further attempt because the job must stop. Without room in the budget the error is that of the budget.
+     *   kept    is `kept` of every later attempt here, until a handler gives another one; not after a crash, nor in another engine. May be NULL
+     *   drop    frees it: called once, on any thread, with no attempt under way. NULL: nothing to free
+     * PAWL_OK: the engine has `kept`; PAWL_CANCELED: the job must stop, and PAWL_INVALID (asked twice): the caller has it still. NULL: not possible for
+     * this job; make the request in this attempt. */
+    pawl_code (*again)(const pawl_job *job, void *kept, pawl_drop_fn *drop);
+    void *kept;                   /* NULL: nothing was kept */
 };
 
 /* Emits a piece of the output of a model or a tool, as say() does: not journaled, a heartbeat, on any thread; copied. It stays bytes until a reader asks

@@ -2,7 +2,8 @@
  *
  * Called by the engine on any thread; when the job can be answered later, the loop thread drives the call. One `call` belongs to one job.
  * Invariants: a key stands in no text of a reply. Nothing that may succeed as it is is tried again here: a second exchange asks for a typed value in
- * another way, because the server refused the first and charged nothing, or asks once to repair one; then the call costs both. */
+ * another way, because the server refused the first and charged nothing, or asks once to repair one; then the call costs both. An engine makes it a
+ * further attempt, which is charged before it leaves (A9); without one it is made here. */
 #include "effect/llm/llm.h"
 #include "net/net.h"
 
@@ -22,6 +23,17 @@ enum {
 #define TELL_BYTES_MAX      ((size_t)2000)          /* of that body, in an error text */
 #define VERSION "2023-06-01"
 
+/* What a further attempt goes on with; the engine has it meanwhile. */
+typedef struct llm_begun {
+    pawl_alloc alloc;
+    arena mem;
+    uint32_t attempt;           /* the one before it: only the next one asks to repair its answer */
+    llm_way way, first;
+    const pawl_value *said, *told;      /* the answer to repair, and what is wrong with it; NULL: none */
+    pawl_llm_usage spent;
+    bool unknown;
+} llm_begun;
+
 typedef struct llm_call {
     job_watch watch;            /* first: the request's ctx */
     pawl_job flat;              /* a copy of the job, with flat arguments */
@@ -34,9 +46,10 @@ typedef struct llm_call {
     const char *place;          /* a copy of base, for what is known of it; NULL: no typed value is asked for in different ways */
     bool later;                 /* the loop thread drives the call */
     bool kept;                  /* call_own() was called */
-    unsigned exchanges;         /* requests that were made */
+    unsigned exchanges;         /* requests that were made, with those of earlier attempts */
     llm_way first;              /* how the value was asked for first */
     bool repairs;               /* the model was asked to repair its answer */
+    const pawl_value *said, *told;      /* that answer and what it was told, as messages; NULL: none */
     pawl_llm_usage spent;       /* for the answer before */
     bool unknown;               /* that usage cannot be charged */
     const char *priced;         /* the model as the arguments name it, for the price */
@@ -209,7 +222,8 @@ static pawl_code request_make(llm_call *c, pawl_err *why)
     const char *limit;
 
     c->api->body(&c->mem, &c->q, &c->body);
-    if (c->exchanges++ == 0 && (!headers_make(c) || (c->net.url = url_make(c)) == NULL))
+    c->exchanges++;
+    if (c->net.url == NULL && (!headers_make(c) || (c->net.url = url_make(c)) == NULL))
         return fail(why, PAWL_NOMEM, "no memory for its request");
     if (c->mem.failed || c->body.failed)
         return fail(why, PAWL_NOMEM, "no memory for its request");
@@ -248,6 +262,68 @@ static pawl_code once_more(llm_call *c)
     return PAWL_PENDING;
 }
 
+static void begun_drop(void *ctx)
+{
+    llm_begun *b = ctx;
+    const pawl_alloc alloc = b->alloc;
+
+    arena_free(&b->mem);
+    mem_free(&alloc, b, sizeof *b);
+}
+
+/* NULL: no memory. */
+static llm_begun *begun_new(const llm_call *c)
+{
+    const pawl_alloc *alloc = &c->r->alloc;
+    llm_begun *b = mem_new(alloc, sizeof *b);
+
+    if (b == NULL)
+        return NULL;
+    *b = (llm_begun){ .alloc = *alloc, .attempt = c->job->attempt, .way = c->q.way, .first = c->first, .spent = c->spent, .unknown = c->unknown };
+    arena_init(&b->mem, alloc, 1024);
+    if (c->said == NULL || ((b->said = value_copy(&b->mem, c->said)) != NULL && (b->told = value_copy(&b->mem, c->told)) != NULL))
+        return b;
+    begun_drop(b);
+    return NULL;
+}
+
+/* Goes on where the attempt before ended; a retry begins the repair anew, in the way that is known by now. */
+static void begun_use(llm_call *c)
+{
+    const llm_begun *b = c->job->kept;
+
+    if (b == NULL || c->place == NULL)
+        return;
+    c->q.way = b->way;
+    c->first = b->first;
+    c->exchanges = 1;
+    if (b->said == NULL || c->job->attempt != b->attempt + 1)
+        return;
+    c->said = b->said;
+    c->told = b->told;
+    c->q.messages = value_push(&c->mem, value_push(&c->mem, c->q.messages, b->said), b->told);
+    c->spent = b->spent;
+    c->unknown = b->unknown;
+    c->repairs = true;
+}
+
+/* Another request is to be made: by a further attempt, or here (PAWL_PENDING). `why`: the error if the engine makes none. */
+static pawl_code go_on(llm_call *c, const char *why)
+{
+    const pawl_job *job = c->job;
+    llm_begun *b;
+    pawl_code rc;
+
+    if (job->again == NULL)
+        return once_more(c);
+    if ((b = begun_new(c)) == NULL)
+        return pawl_reply_fail(c->r, PAWL_NOMEM, "%s: no memory for its next request", job->effect);
+    if ((rc = job->again(job, b, begun_drop)) == PAWL_OK)
+        return pawl_reply_fail(c->r, PAWL_TRANSIENT, "%s", why);
+    begun_drop(b);
+    return pawl_reply_fail(c->r, rc, "%s: called off before its next request", job->effect);
+}
+
 /* The server does not know this way to ask for a typed value: the next one is taken. False: the error stays. */
 static bool way_next(llm_call *c, const llm_error *e)
 {
@@ -261,7 +337,7 @@ static bool way_next(llm_call *c, const llm_error *e)
 static bool repair(llm_call *c)
 {
     const llm_answer *a = &c->a;
-    const char *told = "";
+    const char *wrong;
     buf text;
 
     if (c->place == NULL || c->q.way < LLM_BY_JSON || c->repairs || a->rc != PAWL_TRANSIENT || !a->whole || a->stop == LLM_MAX_TOKENS ||
@@ -271,16 +347,17 @@ static bool repair(llm_call *c)
     for (size_t i = 0; i < a->nparts; i++)
         if (a->parts[i].kind == LLM_TEXT)
             buf_put(&text, a->parts[i].text.data, a->parts[i].text.size);
-    c->q.messages = value_push(&c->mem, c->q.messages, value_pack(&c->mem, NULL, "{s:s,s:v}", "role", "assistant", "content",
-                                                                  value_string(&c->mem, text.size > 0 ? text.data : "", text.size)));
+    c->said = value_pack(&c->mem, NULL, "{s:s,s:v}", "role", "assistant", "content", value_string(&c->mem, text.size > 0 ? text.data : "", text.size));
     buf_reset(&text);
     buf_text(&text, a->err.text);
     buf_text(&text, "\nGive the answer again, as one JSON value that matches the schema, and no other text.");
     buf_char(&text, '\0');
-    told = text.failed ? NULL : arena_text(&c->mem, text.data);
+    wrong = text.failed ? NULL : arena_text(&c->mem, text.data);
     buf_free(&text);
-    c->q.messages = value_push(&c->mem, c->q.messages, value_pack(&c->mem, NULL, "{s:s,s:s}", "role", "user", "content", told != NULL ? told : ""));
-    if (told == NULL || c->mem.failed)
+    c->told = wrong == NULL ? NULL : value_pack(&c->mem, NULL, "{s:s,s:s}", "role", "user", "content", wrong);
+    if (c->job->again == NULL)
+        c->q.messages = value_push(&c->mem, value_push(&c->mem, c->q.messages, c->said), c->told);
+    if (c->told == NULL || c->mem.failed)
         return false;
     c->spent = a->usage;
     c->unknown = !llm_is_counted(a);
@@ -344,10 +421,13 @@ static pawl_code refused(llm_call *c, const buf *body)
     if (e.status / 100 == 2)
         e.status = 0;
     llm_error_read(value_parse(&c->mem, body->size > 0 ? body->data : "", body->size, "the answer", NULL), &e);
-    if (way_next(c, &e))
-        return once_more(c);
-    reply_status(c->r, e.status);
     rc = llm_error_fail(&e, c->key, &why);
+    if (way_next(c, &e)) {
+        if (c->job->again != NULL)
+            pawl_reply_cost(c->r, 0, 0);        /* of this attempt */
+        return go_on(c, why.text);
+    }
+    reply_status(c->r, e.status);
     if (rc == PAWL_TRANSIENT)
         pawl_reply_retry_after(c->r, wait_ms(c));
     detail(c, body);
@@ -386,7 +466,7 @@ static pawl_code ended(llm_call *c)
     if (rc == PAWL_OK)
         return PAWL_OK;
     if (repair(c))
-        return once_more(c);
+        return go_on(c, c->a.err.text);
     if (c->a.rc != PAWL_OK)
         return pawl_reply_fail(c->r, rc, "%s%s", c->a.err.text, c->repairs ? " (also after a request to repair it)" : "");
     return pawl_reply_fail(c->r, rc, "%s%s", rc == PAWL_LIMIT ? "Invalid response: " : "", c->err.text);
@@ -411,10 +491,12 @@ static pawl_code unanswered(llm_call *c, pawl_code rc, const pawl_err *why)
 static pawl_code came(llm_call *c, pawl_code rc, const pawl_err *why)
 {
     const bool stream = c->answer.status / 100 == 2;
+    pawl_llm_usage own;
     sse_event ev;
 
     if (rc == PAWL_OK && stream && c->rc == PAWL_OK && !c->a.whole && sse_end(&c->stream, &ev))
         event_take(c, &ev);
+    own = c->a.usage;
     spent_add(c);
     if (rc != PAWL_OK && !c->a.whole)
         rc = unanswered(c, rc, why);
@@ -424,8 +506,10 @@ static pawl_code came(llm_call *c, pawl_code rc, const pawl_err *why)
         return rc;
     if (c->a.whole && c->place != NULL && c->q.way != c->first)
         llm_way_keep(c->place, c->q.model, c->q.way);
+    if (c->job->again == NULL)
+        own = c->a.usage;       /* else the attempt before has said its own cost */
     if (llm_is_counted(&c->a))                   /* an interrupted answer costs money, too */
-        llm_cost(c->r, &c->a.usage, c->own->price != NULL ? c->own->price(c->own->price_ctx, c->priced, &c->a.usage) : 0);
+        llm_cost(c->r, &own, c->own->price != NULL ? c->own->price(c->own->price_ctx, c->priced, &own) : 0);
     return rc;
 }
 
@@ -480,7 +564,7 @@ static void call_done(void *ctx, pawl_code rc, const pawl_err *why)
     job.finish(&job, rc);
 }
 
-/* The call outlives the handler's: what the answer needs of arguments and settings is copied, and all of them if there may be a second request; the rest is
+/* The call outlives the handler's: what the answer needs of arguments and settings is copied, and all of them if it may make a second request; the rest is
  * already in the body. */
 static bool call_own(llm_call *c)
 {
@@ -489,7 +573,7 @@ static bool call_own(llm_call *c)
     c->q.schema = value_copy(&c->mem, c->q.schema);
     if (c->key != NULL)
         c->a.key = c->key = arena_text(&c->mem, c->key);
-    if (c->place != NULL) {
+    if (c->place != NULL && c->job->again == NULL) {
         c->q.messages = value_copy(&c->mem, c->q.messages);
         c->q.tools = value_copy(&c->mem, c->q.tools);
         c->q.stop = value_copy(&c->mem, c->q.stop);
@@ -539,6 +623,7 @@ pawl_code pawl_effect_llm(const pawl_job *job, pawl_reply *r, void *arg)
     } else if ((rc = llm_request_read(c->job, r, &c->mem, &c->q)) != PAWL_OK || (rc = provider_find(c)) != PAWL_OK) {
         pawl_reply_untouched(r);
     } else {
+        begun_use(c);
         c->priced = pawl_value_string(pawl_value_get(c->flat.args, "model"));
         c->later = later;
         rc = call_make(c);

@@ -67,7 +67,7 @@ void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now)
     a->called_ms = 0;
     a->exceeded = NULL;
     a->stop = a->lease_lost = a->not_started = false;
-    a->planned = false;
+    a->planned = a->again = false;
     a->thread_replaced = false;
     a->stop_ms = 0;
     entry_move(entry, ENTRY_RUNNING);
@@ -96,5 +96,6 @@ pawl_code attempt_run(outbox_entry *entry)
     entry->attempt.until_ms = until;
     entry->job.deadline_ms = until > 0 ? system_ms() + (until - now) : 0;
     entry->job.later = entry->h->sql ? NULL : job_later;
+    entry->job.again = entry->h->sql || entry->resolution == RESOLUTION_ASKING ? NULL : job_again;
     return entry->h->fn(&entry->job, &entry->reply, entry->h->arg);
 }

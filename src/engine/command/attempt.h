@@ -29,6 +29,7 @@ pawl_code backoffs_store(pawl_engine *e, cached_run *r, pawl_err *err); /* back-
 void attempt_limits_check(pawl_engine *e, outbox_entry *entry, int64_t now);
 void outbox_watch(pawl_engine *e, cached_run *r, int64_t now);  /* stops attempts that have exceeded a limit */
 bool entry_retry(const pawl_engine *e, outbox_entry *entry, int64_t now);       /* true: the entry waits for another attempt */
+bool entry_goes_on(const pawl_engine *e, outbox_entry *entry, int64_t now);     /* the same, for a further attempt that its handler asked for */
 
 /* ---- run_rules.c ------------------------------------------------------------------------------------------------- */
 
@@ -63,6 +64,12 @@ void later_unlist(outbox_entry *entry);         /* the id now belongs to the nex
 /* ---- outlive.c: on the handler's thread ------------------------------------------------------------------------- */
 
 pawl_code job_outlive(const pawl_job *job, pawl_end_fn *end, void *ctx);
+
+/* ---- further.c: attempts that a handler asks for itself ------------------------------------------------------------ */
+
+pawl_code job_again(const pawl_job *job, void *kept, pawl_drop_fn *drop);       /* on the handler's thread */
+bool further_begin(outbox_entry *entry, int64_t now);   /* true: its attempt asked for a further one, and it waits for that */
+void further_drop(outbox_entry *entry);                 /* frees what its handler has kept */
 
 /* ---- resolve_unknown.c ------------------------------------------------------------------------------------------ */
 

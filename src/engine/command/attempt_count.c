@@ -33,6 +33,7 @@ static bool see_mark(void *ctx, const pawl_mark *m)
         return true;
     budget_leave(entry->e, entry);
     entry->job.attempt = m->attempts - (BROKEN(BROKEN_MARK_LESS) && m->attempts > 0);
+    entry->further = 0;
     entry->first_ms = m->first_ms;
     entry->not_before_ms = m->again_ms;
     entry->in_doubt = m->again_ms == 0;

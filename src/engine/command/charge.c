@@ -1,9 +1,9 @@
 /* charge.c - checks the budget of a run before an attempt leaves (A9).
  *
- * The ledger of the kernel reserves once for a command. A crash can lead to more attempts than that, and time passes while a command waits. So
- * each attempt is counted in the store before it leaves (attempt_count.c), and is compared here with what the ledger has left. Called on
- * the driving thread, without a lock. Invariant: used and reserved amounts, with those of the attempts beyond the reservations, are within
- * the caps before each attempt. */
+ * The ledger of the kernel reserves once for a command. A crash, and a handler that needs a further request, lead to more attempts than that, and
+ * time passes while a command waits. So each attempt is counted in the store before it leaves (attempt_count.c), and is compared here with what
+ * the ledger has left. Called on the driving thread, without a lock. Invariant: used and reserved amounts, with those of the attempts
+ * beyond the reservations, are within the caps before each attempt. */
 #include "engine/command/attempt.h"
 #include "engine/command/handler.h"
 #include "kernel/budget.h"
@@ -24,12 +24,19 @@ uint32_t attempts_unseen(const outbox_entry *entry)
     return made > entry->cost.reported ? made - entry->cost.reported : 0;
 }
 
+/* What earlier attempts cost beyond the reservation of the command. That is for the attempt that runs, or is next; else for what came back. */
+static int64_t cost_beyond(const outbox_entry *entry, bool at_hand, int64_t cost, int64_t due)
+{
+    return !entry->cost.known ? 0 : at_hand ? cost : cost > due ? cost - due : 0;
+}
+
 /* What the attempts of this entry may cost beyond the reservation of its command; `next`: with one more attempt. */
 static amounts beyond(const outbox_entry *entry, bool next)
 {
+    const bool at_hand = next || entry_is(entry, ENTRY_IN(ENTRY_LEAVING) | ENTRIES_RUNNING);
     pawl_limits limits;
     uint32_t attempt;
-    int64_t made, unseen;
+    int64_t made, unseen, micros, tokens;
     amounts due;
 
     (void)resolve_origin(entry, &limits, &attempt);
@@ -37,8 +44,10 @@ static amounts beyond(const outbox_entry *entry, bool next)
     made = (int64_t)attempt - entry->cleared;
     unseen = made > entry->cost.reported ? made - entry->cost.reported : 0;
     made += next;
+    micros = cost_plus(cost_times(unseen, due.n[COST_MICROS]), cost_beyond(entry, at_hand, entry->cost.micros, due.n[COST_MICROS]));
+    tokens = cost_plus(cost_times(unseen, due.n[COST_TOKENS]), cost_beyond(entry, at_hand, entry->cost.tokens, due.n[COST_TOKENS]));
     return (amounts){ .n = { [COST_CALLS] = due.n[COST_CALLS] > 0 && made > due.n[COST_CALLS] ? made - due.n[COST_CALLS] : 0,
-                             [COST_MICROS] = cost_times(unseen, due.n[COST_MICROS]), [COST_TOKENS] = cost_times(unseen, due.n[COST_TOKENS]) } };
+                             [COST_MICROS] = micros, [COST_TOKENS] = tokens } };
 }
 
 /* The same of all entries of the run whose receipt is not folded; `next` makes one more attempt. */
@@ -98,9 +107,9 @@ static bool amounts_spent(outbox_entry *entry, const ledger *l)
     for (int i = 0; i < COSTS; i++) {
         if (l->cap.n[i] == 0 || due.n[i] == 0 || sum.n[i] == 0 || cost_plus(cost_plus(l->used.n[i], l->reserved.n[i]), sum.n[i]) <= l->cap.n[i])
             continue;
-        fail(&text, PAWL_LIMIT, "budget: %lld %s: %lld used, %lld reserved, %lld more for attempts that a crash cut off and the next one: raise it "
-             "with an update of " BUDGET_CHANNEL, (long long)l->cap.n[i], cost_names[i], (long long)l->used.n[i], (long long)l->reserved.n[i],
-             (long long)sum.n[i]);
+        fail(&text, PAWL_LIMIT, "budget: %lld %s: %lld used, %lld reserved, %lld more for %s and the next one: raise it with an update of " BUDGET_CHANNEL,
+             (long long)l->cap.n[i], cost_names[i], (long long)l->used.n[i], (long long)l->reserved.n[i], (long long)sum.n[i],
+             entry->further > 0 ? "requests that were made for this call" : "attempts that a crash cut off");
         return refuse(entry, text.text);
     }
     return false;

@@ -51,6 +51,8 @@ void entry_returned(pawl_engine *e, outbox_entry *entry)
         return;
     }
     cost_add(entry);
+    if (entry_goes_on(e, entry, now))
+        return;
     if (!entry_retry(e, entry, now))
         receipt_make(e, entry);
     else if (ring_here(e) != NULL)

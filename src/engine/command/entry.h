@@ -78,6 +78,7 @@ typedef struct entry_attempt {  /* the attempt that runs, or ran last */
     atomic_bool lease_lost;     /* another engine holds the run: this is no outcome of its command (S2) */
     bool not_started;           /* H the engine drains, or its leases are not known to be valid: the handler was not called */
     atomic_bool planned;        /* the mode of its run has become plan since */
+    bool again;                 /* H its handler asked for a further attempt (further.c) */
     bool thread_replaced;       /* under the lock of pool.c: its thread ends when it returns */
     char mode[24];              /* of its run, when it began */
 } entry_attempt;
@@ -115,6 +116,7 @@ struct outbox_entry {
     pawl_code rc;
     pawl_outcome outcome;
     uint32_t cleared;           /* attempts that are known not to have happened */
+    uint32_t further;           /* attempts that a handler asked for itself: they are none of its retry. Not known of those before a crash */
     bool limited;               /* it is counted in `limited` of the outbox */
     entry_place place;
     /* up to here is what every pass over many entries reads */
@@ -124,6 +126,7 @@ struct outbox_entry {
     pawl_engine *e;
     pawl_limits limits;
     pawl_job job;
+    pawl_drop_fn *drop;         /* H frees job.kept; NULL: nothing to free */
     size_t bytes;               /* of its block, where its first texts are, too */
     arena mem;
     const char **secrets;       /* the values of those in its arguments, up to a NULL; NULL: it has none */

@@ -86,6 +86,7 @@ outbox_entry *entry_copy(pawl_engine *e, const outbox_entry *entry)
         return NULL;
     copy->job.attempt = attempt;
     copy->cleared = entry->cleared;
+    copy->further = entry->further;
     copy->charged = entry->charged;
     copy->cost.reported = entry->cost.reported;
     copy->cost.last_unsaid = entry->cost.last_unsaid;

@@ -50,7 +50,7 @@ bool is_retryable(pawl_code code)
 
 bool entry_is_in_doubt(const outbox_entry *entry)
 {
-    uint32_t made = entry->job.attempt - entry->cleared, most = entry->limits.retry.max_attempts;
+    uint32_t made = entry->job.attempt - entry->cleared - entry->further, most = entry->limits.retry.max_attempts;
 
     if (entry->h != NULL && entry->h->sql && entry->limits.cls != PAWL_CLASS_ONCE)
         return false;           /* a command in SQL: without a receipt it has not happened */

@@ -15,6 +15,7 @@ void entry_free(pawl_engine *e, outbox_entry *entry)
     if (h != NULL && entry->job.id != NULL)
         ring_command_over(h, entry);
     budget_leave(e, entry);
+    further_drop(entry);
     reply_free(&entry->reply);
     buf_free(&entry->cost.usage);
     buf_free(&entry->output);

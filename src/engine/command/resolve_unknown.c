@@ -43,6 +43,7 @@ bool resolve_begin(pawl_engine *e, outbox_entry *entry)
         return false;
     limits = entry->run != NULL ? machine_limits(entry->run->m, entry->limits.on_unknown) : NULL;
     entry->resolving = was;
+    further_drop(entry);
     resolution_move(entry, RESOLUTION_ASKING);
     entry->h = h;
     entry->job.effect = was->limits.on_unknown;
@@ -104,6 +105,7 @@ bool resolve_end(pawl_engine *e, outbox_entry *entry)
     entry->limits = was->limits;
     if (again) {
         entry->cleared = was->attempt;
+        entry->further = 0;
         entry->cost.reported = 0;
         entry->first_ms = entry->not_before_ms = 0;
         entry->attempt.stop = false;

@@ -86,7 +86,7 @@ bool entry_retry(const pawl_engine *e, outbox_entry *entry, int64_t now)
 {
     const pawl_limits *l = &entry->limits;
     uint32_t most = l->retry.max_attempts > 0 ? l->retry.max_attempts : 1;
-    uint32_t made = entry->job.attempt - (entry->resolution != RESOLUTION_ASKING ? entry->cleared : 0);
+    uint32_t made = entry->job.attempt - (entry->resolution != RESOLUTION_ASKING ? entry->cleared + entry->further : 0);
     int64_t delay = delay_before(e, &l->retry, made);
     const bool closes = is_stopped_by_close(e, entry);
 
@@ -104,4 +104,9 @@ bool entry_retry(const pawl_engine *e, outbox_entry *entry, int64_t now)
         count_clear(entry);
     entry_wait(entry);
     return true;
+}
+
+bool entry_goes_on(const pawl_engine *e, outbox_entry *entry, int64_t now)
+{
+    return (!is_stopped(entry) || is_stopped_by_close(e, entry)) && further_begin(entry, now);
 }
