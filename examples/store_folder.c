@@ -100,12 +100,20 @@ static pawl_code folder_list(void *ctx, const char *prefix, pawl_record_fn *fn, 
     DIR *d = fdopendir(openat(f->dir, ".", O_RDONLY));
     const struct dirent *e;
     pawl_code rc = PAWL_OK;
+    uint64_t version;
 
     if (d == NULL)
         return failed(err);
-    while ((errno = 0, e = readdir(d)) != NULL)
-        if (strncmp(e->d_name, prefix, strlen(prefix)) == 0 && !fn(fn_ctx, e->d_name, 0))      /* 0: Pawl reads the record for its version */
+    while ((errno = 0, e = readdir(d)) != NULL) {
+        if (strncmp(e->d_name, prefix, strlen(prefix)) != 0)
+            continue;
+        if (!version_of(f, e->d_name, &version)) {
+            rc = failed(err);
             break;
+        }
+        if (version != 0 && !fn(fn_ctx, e->d_name, version))    /* 0: it was removed meanwhile */
+            break;
+    }
     if (e == NULL && errno != 0)        /* a list that is short would hide records */
         rc = failed(err);
     closedir(d);

@@ -42,7 +42,7 @@ typedef struct pawl_simple_methods {
     /* Writes the record's bytes to the buffer of pawl_out_size(out, size), and its version. PAWL_GONE: there is no such record. */
     pawl_code (*get)(void *ctx, const char *key, pawl_out *out, uint64_t *version, pawl_err *err);
     /* Calls `fn` with the key of every record that begins with `prefix`, once each, in any order, and with its version, or 0 where it is not known without
-     * reading the record. A record that is put or removed meanwhile may be among them or not. */
+     * reading the record: then a list of runs reads every head. A record that is put or removed meanwhile may be among them or not. */
     pawl_code (*list)(void *ctx, const char *prefix, pawl_record_fn *fn, void *fn_ctx, pawl_err *err);
     int64_t (*now)(void *ctx);  /* ms since the epoch: the clock that all processes on this store share, for leases. NULL: that of the system */
     void (*close)(void *ctx);   /* the handle was closed. NULL: nothing is done */
@@ -57,8 +57,8 @@ typedef struct pawl_simple {    /* NULL or 0: the default */
  * err: PAWL_INVALID: a method or the name is missing, or the namespace is none; PAWL_NOMEM; then `close` was not called.
  *
  * Compared with the store in SQLite: an append to many runs stores each by itself, so after an error some may be stored and others not; the verb
- * version returns 0 (polling costs a read); a list reads the head of each run that was changed since this handle saw it; pawl_within and backup are
- * PAWL_INVALID. A record that is damaged is PAWL_CORRUPT, and err names it. */
+ * version returns 0 (polling costs a read); a list takes the keys of all runs, and reads the heads of those that it gives and of those that somebody works on;
+ * pawl_within and backup are PAWL_INVALID. A record that is damaged is PAWL_CORRUPT, and err names it. */
 PAWL_API pawl_store *pawl_store_simple(const pawl_simple_methods *methods, void *ctx, const pawl_simple *options, pawl_err *err);
 
 #ifdef __cplusplus

@@ -147,6 +147,7 @@ static void methods_fresh(void *arg)
 
     (void)arg;
     remove_all(ctx, "h~");
+    remove_all(ctx, "m~");
     remove_all(ctx, "p~");
     remove_all(ctx, "n");
     remove_all(ctx, "t");

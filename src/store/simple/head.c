@@ -237,6 +237,7 @@ pawl_code head_decode(simple_handle *h, const char *run, pawl_bytes body, uint64
     if (c.wrong || format == 0 || c.at != c.end || version >> 32 != out->head.no)
         return fail(err, PAWL_CORRUPT, "%s: %s: its head does not have the form of one", h->methods.name, run);
     head_compute(out);
+    out->hint = hint_key(out);
     return PAWL_OK;
 }
 

@@ -14,6 +14,7 @@ static void simple_free(simple_handle *h)
     briefs_free(h);
     buf_free(&h->in.b);
     buf_free(&h->out);
+    buf_free(&h->hint);
     arena_free(&h->lent);
     arena_free(&h->work);
     mem_free(&alloc, h, sizeof *h);
@@ -113,6 +114,7 @@ pawl_store *pawl_store_simple(const pawl_simple_methods *methods, void *ctx, con
     arena_init(&h->work, &alloc, 0);
     buf_init(&h->in.b, &alloc);
     buf_init(&h->out, &alloc);
+    buf_init(&h->hint, &alloc);
     for (size_t i = 0; i < SIMPLE_CACHED_RUNS; i++)
         buf_init(&h->cached[i].bytes, &alloc);
     return &h->store;

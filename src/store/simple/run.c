@@ -121,7 +121,9 @@ pawl_code run_commit(simple_run *r, pawl_err *err)
         return rc;
     }
     parts_clear(r, true);
+    const uint64_t before = r->version;
     r->version = version;
+    hint_moved(r, r->hint, before);
     return PAWL_OK;
 }
 

@@ -4,6 +4,7 @@
  *
  *     n                           the counter: numbers of runs and of blocks of fences, and the id of the store
  *     h~SPACE~RUN                 the head of a run: all that is true of it, or names what is
+ *     m~SPACE~RUN~FACTS           a hint: what a list needs to know of a run at rest, true of the head in the version that the hint has
  *     p~SPACE~RUN~NO~oID          a part: large bytes that a head names. Written once
  *     p~SPACE~RUN~NO~bDIGEST      a blob
  *     p~SPACE~RUN~NO~dHASH        a delivery that was taken: its id is still recognized
@@ -34,8 +35,7 @@ enum {
     SIMPLE_CACHED_RUNS = 256,           /* heads that a handle remembers */
     SIMPLE_TRIES_MAX = 1000,            /* how often a verb begins again because others wrote */
     SIMPLE_FENCE_BITS = 20,             /* a block of fences; then another number is drawn */
-    SIMPLE_SUM_BYTES = 16,              /* the checksum of a record */
-    SIMPLE_NONCE_BYTES = 16,            /* of a record: which put it was */
+    SIMPLE_SUM_BYTES = 16, SIMPLE_NONCE_BYTES = 16,     /* of a record: its checksum, and which put it was */
     SIMPLE_RECORD_HEAD_BYTES = 2 + SIMPLE_SUM_BYTES + SIMPLE_NONCE_BYTES
 };
 
@@ -68,6 +68,7 @@ typedef struct simple_handle {
     buf out;                    /* the head that is being written */
     uint64_t life[2], puts;     /* random, and a count: the nonces of this handle */
     simple_cached *cached;      /* SIMPLE_CACHED_RUNS of them, by a hash of the id */
+    buf hint; bool blind;       /* the hint that is being written; the last list gave no versions, so that hints are of no use */
     simple_brief *briefs;
     size_t nbriefs, briefs_cap;
     hash_index brief_index;
@@ -87,7 +88,6 @@ typedef struct simple_keys { simple_key *all; size_t n, cap; } simple_keys;
 pawl_code record_list(simple_handle *h, const char *prefix, simple_keys *out, pawl_err *err);   /* in h->work, ordered by key */
 
 uint32_t simple_hash(const char *text);
-
 /* Writes or reads fields, by one description of both. */
 typedef struct simple_coder {
     buf *out;                   /* NULL: reads */
@@ -122,6 +122,7 @@ typedef struct simple_run {     /* a decoded head; its texts belong to the recor
     uint64_t version;           /* of the record; 0: there is none */
     bool fresh;                 /* read in this call, not remembered */
     bool begun;                 /* false: a run that is being created, which nobody sees */
+    const char *hint;           /* the key of the hint of the head that was read; NULL: that run was not at rest */
     bool overtaken;             /* another writer has put the head first: all of the change is made again */
     pawl_head head;             /* mail and look_ms are computed */
     hash created;               /* of the base with which it was created */
@@ -159,7 +160,7 @@ void code_mark(simple_coder *c, simple_mark *m);
 void part_key(const simple_run *r, char kind, const char *name, char key[PAWL_KEY_BYTES_MAX + 1]);
 pawl_code part_put(simple_run *r, pawl_bytes bytes, simple_part *out, pawl_err *err);
 void part_drop(simple_run *r, simple_part part);                /* is removed once the head does not name it any more */
-/* `out` is lent until the next record is read. PAWL_GONE: another writer has removed it; the caller reads the head again. */
+/* `out` is lent until the next record is read. PAWL_GONE: another writer has removed it, read the head again. */
 pawl_code part_get(simple_run *r, simple_part part, pawl_bytes *out, pawl_err *err);
 void parts_clear(simple_run *r, bool committed);                /* removes those dropped, or those made */
 pawl_code part_blob_put(simple_run *r, const pawl_blob *b, pawl_err *err);
@@ -181,10 +182,19 @@ pawl_code run_held(const simple_run *r, uint64_t fence, pawl_err *err);         
 bool run_is_refused(pawl_code rc);              /* it is about this run, and says nothing of others */
 typedef pawl_code simple_change_fn(simple_run *r, void *ctx, pawl_err *err);
 pawl_code run_change(simple_handle *h, const char *run, simple_change_fn *fn, void *ctx, pawl_err *err);
-/* Reads with a fresh head; again when a part is gone because another writer was quicker. */
+/* With a fresh head; again when a part is gone because another writer was quicker. */
 pawl_code run_query(simple_handle *h, const char *run, simple_change_fn *fn, void *ctx, pawl_err *err);
 pawl_code counter_draw(simple_handle *h, uint64_t *no, pawl_err *err);
 pawl_code counter_id(simple_handle *h, char id[17], pawl_err *err);
+
+/* ---- hint.c: what a list need not read ---------------------------------------------------------------------- */
+
+typedef struct simple_hint { int64_t wake_ms, changed_ms; uint32_t machine, context, parent; uint8_t status; bool waits, parked; } simple_hint;
+const char *hint_key(simple_run *r);            /* in h->work; NULL: the run is not at rest, or there is no memory */
+bool hint_read(const char *facts, simple_hint *out);    /* `facts`: the key after the run and its `~`. false: not of this form */
+bool hint_may_fit(const simple_hint *t, const pawl_filter *f);  /* false: the run does not fit */
+void hint_moved(simple_run *r, const char *before_key, uint64_t before);        /* the head was put, and replaced one with that hint and version */
+bool hint_add(simple_run *r);                   /* of a head that was read, at rest or not; false: it could not be stored */
 
 /* ---- journal.c ------------------------------------------------------------------------------------------------ */
 
@@ -192,8 +202,7 @@ pawl_code journal_add(simple_run *r, const pawl_append *a, pawl_err *err);      
 /* The lines after entry `after`, up to entry `upto` (0: all). */
 pawl_code journal_read(simple_run *r, uint64_t after, uint64_t upto, pawl_line_fn *fn, void *ctx, pawl_err *err);
 pawl_code journal_cut(simple_run *r, uint64_t seq, pawl_err *err);              /* what is up to entry `seq` goes */
-/* The segments of an index, in h->work. */
-pawl_code journal_index(simple_run *r, const simple_segment *index, simple_segment **out, size_t *n, pawl_err *err);
+pawl_code journal_index(simple_run *r, const simple_segment *index, simple_segment **out, size_t *n, pawl_err *err);   /* its segments, in h->work */
 
 /* ---- lease.c, append.c, marks.c, rest.c, deliver.c: changes of one run --------------------------------------------- */
 
@@ -236,5 +245,6 @@ pawl_code simple_remove(pawl_store *s, const char *run, uint64_t fence, pawl_err
 pawl_code simple_check(pawl_store *s, pawl_err *err);
 pawl_code simple_vacuum(pawl_store *s, pawl_err *err);
 void briefs_free(simple_handle *h);
+pawl_code hints_complete(simple_handle *h, pawl_err *err);      /* each run at rest has its hint, as far as they can be stored */
 
 #endif

@@ -120,6 +120,8 @@ pawl_code simple_remove(pawl_store *s, const char *run, uint64_t fence, pawl_err
     }
     if (rc != PAWL_OK)
         return fail(err, rc == PAWL_CONFLICT ? PAWL_TRANSIENT : rc, "%s", why.text);
+    if (r.hint != NULL)
+        (void)record_remove(h, r.hint, r.version, NULL);
     part_key(&r, 'x', "", key);
     key[strlen(key) - 1] = '\0';        /* all kinds; the `~` before stays: number 1 is not the beginning of number 10 */
     parts_remove(h, key);
@@ -330,11 +332,48 @@ static pawl_code stub_sweep(simple_handle *h, const char *run, pawl_err *err)
     return rc == PAWL_OK || rc == PAWL_GONE ? PAWL_OK : fail(err, rc, "%s", why.text);
 }
 
+static int by_key_alone(const void *a, const void *b)
+{
+    return strcmp(a, ((const simple_key *)b)->key);
+}
+
+/* Hints whose head has another version by now, or is gone. The heads are listed after them: none of these hints will be true again. */
+static pawl_code hints_sweep(simple_handle *h, pawl_err *err)
+{
+    char run[STORE_RUN_BYTES_MAX + 1], key[PAWL_KEY_BYTES_MAX + 1];
+    simple_keys hints, heads = { .n = 0 };
+    size_t prefix;
+    arena mem;
+    pawl_code rc = keys_read(h, 'm', &mem, &hints, &prefix, err);
+
+    simple_begin(h);
+    head_key(h, "", key);
+    if (rc == PAWL_OK)
+        rc = record_list(h, key, &heads, err);
+    for (size_t i = 0; i < hints.n && rc == PAWL_OK; i++) {
+        const uint64_t version = version_of(h, &hints.all[i]);
+        const simple_key *head;
+
+        if (version == 0 || !run_of_key(hints.all[i].key, prefix, run))
+            continue;
+        head_key(h, run, key);
+        head = heads.n > 0 ? bsearch(key, heads.all, heads.n, sizeof *heads.all, by_key_alone) : NULL;
+        if (head == NULL || (head->version != 0 && head->version != version))
+            (void)record_remove(h, hints.all[i].key, version, NULL);
+    }
+    arena_free(&mem);
+    return rc;
+}
+
 pawl_code simple_vacuum(pawl_store *s, pawl_err *err)
 {
     pawl_code rc = parts_sweep(simple_of(s), err);
 
-    return rc == PAWL_OK ? each_run(simple_of(s), stub_sweep, err) : rc;
+    if (rc == PAWL_OK)
+        rc = each_run(simple_of(s), stub_sweep, err);
+    if (rc == PAWL_OK)
+        rc = hints_sweep(simple_of(s), err);
+    return rc == PAWL_OK ? hints_complete(simple_of(s), err) : rc;
 }
 
 /* ---- the check --------------------------------------------------------------------------------------------------- */
