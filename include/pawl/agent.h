@@ -9,7 +9,7 @@
  *   post-tools   runs after tools that changed something: {"calls":[{"id","name","input"}],"cwd","tools":[{"succeeded","tool_name","tool_input"?}]}.
  *                `tools` has the order of `calls`, with the input that a call ran with where it differs from the model's. Its reply and its
  *                failure change nothing
- *   tell         sends a signal or an update to a child run: pawl_engine_tell
+ *   tell         sends a signal or an update to a child run: pawl_engine_add_tell
  *
  * Events that it takes: input, as PAWL_EV_INPUT or the signal "input" (queued while a turn is running): a text, {"input": TEXT or BLOCKS} or
  * a message that is not empty (pawl_agent_input); the signals "interrupt", "shutdown" and
@@ -104,7 +104,7 @@ typedef struct pawl_agent_view {
 } pawl_agent_view;
 /* The display state of a run; its texts are valid until the state changes. A run that has not begun is PAWL_SHOWN_NOTHING, a failed run is
  * PAWL_SHOWN_ERROR, every other run that has ended is PAWL_SHOWN_DONE. PAWL_INVALID: the run is not an agent's. */
-PAWL_API pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err);
+PAWL_API pawl_code pawl_agent_display(pawl_state *st, pawl_agent_view *out, pawl_err *err);
 /* Whether it is an agent that only waits for the next message, however its last turn ended. */
 PAWL_API bool pawl_agent_idle(pawl_state *st);
 /* Whether the signal "retry_turn" tries something again: the last turn of an agent that is idle, which failed or reached its budget or its limit of

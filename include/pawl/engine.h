@@ -36,7 +36,7 @@ PAWL_API pawl_code pawl_engine_effect(pawl_engine *e, const char *effect, pawl_h
 /* Sets the built-in handler of "tell", by which an agent sends to its children (pawl/agent.h): {"run","signal","value"?} or
  * {"run","update":{CHANNEL:VALUE}} is delivered to that run, once however often it is retried. Its result: whether the run exists. An update is
  * delivered before the step that issued the command is stored: a child never has more rights than its parent (E11). */
-PAWL_API pawl_code pawl_engine_tell(pawl_engine *e, pawl_err *err);
+PAWL_API pawl_code pawl_engine_add_tell(pawl_engine *e, pawl_err *err);
 /* Sets a handler that runs SQL of its own in the file of the engine's SQLite store: its rows and its receipt are committed together, so the effect
  * happens exactly once, whatever crashes. Any class may be declared; for `once` no attempt is counted before, since the outcome is never unknown.
  * Not for effects named in `on_unknown`.

@@ -25,7 +25,7 @@ PAWL_API const char *pawl_behavior_name(pawl_behavior b);          /* "open", "a
 /* `now` has at least the rights of `required`. False: one of them is PAWL_MODE_NONE. */
 PAWL_API bool pawl_mode_permits(pawl_mode now, pawl_mode required);
 /* What the mode decides for a tool of that class; `inside`: it edits in the workspace. PAWL_BEHAVIOR_OPEN: the rules decide. */
-PAWL_API pawl_behavior pawl_mode_says(pawl_mode m, pawl_permission cls, bool inside);
+PAWL_API pawl_behavior pawl_mode_decision(pawl_mode m, pawl_permission cls, bool inside);
 
 /* ---- rules (P3) -------------------------------------------------------------------------------------------- */
 

@@ -144,11 +144,11 @@ static void gate_restart(turn *t, uint32_t k, const char *under)
     c->policy_key = under;
 }
 
-typedef struct asked_look { turn *t; const char *tag; bool open; } asked_look;
+typedef struct asked_scan { turn *t; const char *tag; bool open; } asked_scan;
 
 static bool see_asked(void *ctx, const frame *f, const task *tk, const char *at, const call *c, uint32_t n)
 {
-    asked_look *o = ctx;
+    asked_scan *o = ctx;
     const char *tag = c == o->t->s->answered ? NULL : pawl_value_string(spec_get(o->t->s, c, "tag"));
 
     (void)f, (void)tk, (void)at, (void)n;
@@ -159,7 +159,7 @@ static bool see_asked(void *ctx, const frame *f, const task *tk, const char *at,
 /* Whether the gate has an open question that this event does not answer. An approval counts as closed when no person is available any more. */
 static bool gate_waits(turn *t, uint32_t k)
 {
-    asked_look o = { .t = t, .tag = tag_of(t, "gate", k) };
+    asked_scan o = { .t = t, .tag = tag_of(t, "gate", k) };
 
     if (o.tag != NULL && !(t->calls[k].asked && unasked_now(t)))
         state_each_call(t->s->st, see_asked, &o);
@@ -365,7 +365,7 @@ void on_gate_answer_using_tools(turn *t)
 /* ---- after it ---------------------------------------------------------------------------------------------- */
 
 /* False: a hook ends the turn. */
-static bool after_look(turn *t, uint32_t k, const pawl_value *result, bool failed)
+static bool after_hooks(turn *t, uint32_t k, const pawl_value *result, bool failed)
 {
     call_gate o = { .err = {0} };
     pawl_code rc = gate_open(&o, t, k, "after");
@@ -403,7 +403,7 @@ static bool after_look(turn *t, uint32_t k, const pawl_value *result, bool faile
 bool after_begin(turn *t, uint32_t k, const pawl_value *result, bool failed)
 {
     gate_answers_clear(t, k);
-    return after_look(t, k, result, failed);
+    return after_hooks(t, k, result, failed);
 }
 
 void on_after_hook(turn *t)
@@ -414,6 +414,6 @@ void on_after_hook(turn *t)
     if (c->at != STAGE_AFTER_HOOKS)
         return;
     gate_answer_take(t);
-    if (after_look(t, k, result_of(t, k), c->failed))
+    if (after_hooks(t, k, result_of(t, k), c->failed))
         next_step(t, STEP_START_TOOLS);
 }

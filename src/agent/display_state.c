@@ -125,7 +125,7 @@ void display_update(turn *t)
 
 /* ---- looked at from outside ---------------------------------------------------------------------------------------- */
 
-static void look_call(pawl_state *st, const char *id, pawl_agent_view *out)
+static void view_call(pawl_state *st, const char *id, pawl_agent_view *out)
 {
     pawl_iter it = pawl_iter_of(pawl_state_get(st, "@calls"));
     const pawl_value *one;
@@ -187,7 +187,7 @@ const pawl_value *pawl_agent_unknown_call(pawl_state *st, const pawl_wait *w)
 }
 
 /* A run that failed or was canceled ended without its machine: the stored display state is out of date. */
-static pawl_code look_over(const pawl_state *st, pawl_agent_view *out)
+static pawl_code view_ended(const pawl_state *st, pawl_agent_view *out)
 {
     const pawl_status status = pawl_state_status(st);
 
@@ -197,7 +197,7 @@ static pawl_code look_over(const pawl_state *st, pawl_agent_view *out)
     return PAWL_OK;
 }
 
-static void look_again(const pawl_value *agent, pawl_agent_view *out)
+static void view_retry(const pawl_value *agent, pawl_agent_view *out)
 {
     out->again_ms = pawl_value_int(pawl_value_get(agent, "again_ms"));
     if (out->again_ms == 0)
@@ -207,22 +207,22 @@ static void look_again(const pawl_value *agent, pawl_agent_view *out)
     out->again_why = pawl_value_string(pawl_value_get(agent, "again_why"));
 }
 
-pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err)
+pawl_code pawl_agent_display(pawl_state *st, pawl_agent_view *out, pawl_err *err)
 {
     const pawl_value *v = st != NULL ? pawl_state_get(st, "@agent") : NULL;
     const char *id = pawl_value_string(pawl_value_get(v, "shown_id"));
 
     if (out == NULL)
-        return fail(err, PAWL_INVALID, "%s: how it stands is told to somebody", st != NULL ? pawl_state_run(st) : "no run");
+        return fail(err, PAWL_INVALID, "%s: the display state needs a place: `out` is NULL", st != NULL ? pawl_state_run(st) : "no run");
     *out = (pawl_agent_view){ .state = PAWL_SHOWN_NOTHING };
     if (st == NULL || channel_find(&st->root, "@agent") == NULL)
-        return fail(err, PAWL_INVALID, "%s: it is no agent", st != NULL ? pawl_state_run(st) : "no run");
+        return fail(err, PAWL_INVALID, "%s: the run is no agent's: it has no display state", st != NULL ? pawl_state_run(st) : "no run");
     if (pawl_status_terminal(pawl_state_status(st)))
-        return look_over(st, out);
+        return view_ended(st, out);
     out->state = shown_named(pawl_value_string(pawl_value_get(v, "shown")));
     if (out->state == PAWL_SHOWN_ERROR)
         out->message = pawl_value_string(pawl_value_get(v, "error"));
-    look_again(v, out);
+    view_retry(v, out);
     if (id == NULL)
         return PAWL_OK;
     if (out->state == PAWL_SHOWN_WAITING_FOR_SUB_AGENT) {
@@ -230,7 +230,7 @@ pawl_code pawl_agent_look(pawl_state *st, pawl_agent_view *out, pawl_err *err)
         return PAWL_OK;
     }
     out->tool_use_id = id;
-    look_call(st, id, out);
+    view_call(st, id, out);
     if (out->state == PAWL_SHOWN_WAITING_FOR_USER_INPUT || out->state == PAWL_SHOWN_WAITING_FOR_PERMISSION)
         out->request_id = id;
     return PAWL_OK;
@@ -251,6 +251,6 @@ bool pawl_agent_idle(pawl_state *st)
 {
     pawl_agent_view v;
 
-    return st != NULL && pawl_state_status(st) == PAWL_STATUS_INPUT_REQUIRED && pawl_state_waits(st) == 1 && pawl_agent_look(st, &v, NULL) == PAWL_OK &&
+    return st != NULL && pawl_state_status(st) == PAWL_STATUS_INPUT_REQUIRED && pawl_state_waits(st) == 1 && pawl_agent_display(st, &v, NULL) == PAWL_OK &&
            (v.state == PAWL_SHOWN_IDLE || v.state == PAWL_SHOWN_DONE || v.state == PAWL_SHOWN_ERROR);
 }

@@ -241,7 +241,7 @@ static void prompt_over(turn *t, const pawl_value *message, const moment_gate *g
 
 /* ---- an answer, and the end of a turn --------------------------------------------------------------------------- */
 
-static const pawl_value *last_said(turn *t)
+static const pawl_value *last_message(turn *t)
 {
     const pawl_value *v = t->output != NULL ? t->output : pawl_get(t->s, "output");
 
@@ -251,7 +251,7 @@ static const pawl_value *last_said(turn *t)
 bool lifecycle_answer(turn *t)
 {
     return pawl_value_size(hook_rules(t)) > 0 &&
-           lifecycle_begin(t, (lifecycle){ .point = HOOK_ANSWER, .about = pawl_pack(t->s, "{s:v}", "last_assistant_message", last_said(t)) });
+           lifecycle_begin(t, (lifecycle){ .point = HOOK_ANSWER, .about = pawl_pack(t->s, "{s:v}", "last_assistant_message", last_message(t)) });
 }
 
 bool lifecycle_stop(turn *t)
@@ -259,7 +259,7 @@ bool lifecycle_stop(turn *t)
     if (pawl_value_size(hook_rules(t)) == 0)
         return false;
     return lifecycle_begin(t, (lifecycle){ .point = is_sub_agent(t) ? HOOK_SUBAGENT_STOP : HOOK_STOP,
-                                .about = pawl_pack(t->s, "{s:v,s:b}", "last_assistant_message", last_said(t), "stop_hook_active", t->stops > 0) });
+                                .about = pawl_pack(t->s, "{s:v,s:b}", "last_assistant_message", last_message(t), "stop_hook_active", t->stops > 0) });
 }
 
 static void stopped_by_hook(turn *t, const moment_gate *g)

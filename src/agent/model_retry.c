@@ -45,7 +45,7 @@ static int64_t delay_before(turn *t, uint32_t failed)
     return after > delay ? after : delay;
 }
 
-static void retry_tell(turn *t, const char *why, int64_t delay)
+static void retry_show(turn *t, const char *why, int64_t delay)
 {
     const pawl_value *status = pawl_value_get(t->h->value, "status"), *v;
 
@@ -69,7 +69,7 @@ bool retry_later(turn *t, const char **why, core_action *then)
     late = total > 0 && delay > total - (now - t->failed_ms);
     *then = core_feed(&t->c, &(core_input){ .event = CORE_LLM_ERROR, .permanent = permanent(t, v) || late }, NULL);
     if (t->c.at == CORE_ERROR) {
-        retry_tell(t, *why, delay);
+        retry_show(t, *why, delay);
         pawl_flow_sleep(t->s, "retry", delay);
         t->again_ms = total > 0 ? now + delay : 0;
         t->again_why = total > 0 ? *why : NULL;

@@ -52,11 +52,11 @@ static size_t cut_texts(const pawl_value *message, size_t *others)
     return size;
 }
 
-typedef struct cut_look { size_t longest, total, others; } cut_look;
+typedef struct cut_measure { size_t longest, total, others; } cut_measure;
 
-static cut_look cut_looks(turn *t, const pawl_value **all, uint32_t n)
+static cut_measure cut_measured(turn *t, const pawl_value **all, uint32_t n)
 {
-    cut_look l = {0};
+    cut_measure l = {0};
 
     for (uint32_t i = 0; i < n; i++) {
         size_t others, size;
@@ -73,7 +73,7 @@ static cut_look cut_looks(turn *t, const pawl_value **all, uint32_t n)
 
 bool cut_can(turn *t, const pawl_value **all, uint32_t n)
 {
-    const cut_look l = cut_looks(t, all, n);
+    const cut_measure l = cut_measured(t, all, n);
 
     return l.longest > CUT_LEAST || l.others > 0;
 }
@@ -81,7 +81,7 @@ bool cut_can(turn *t, const pawl_value **all, uint32_t n)
 /* ---- cut ---------------------------------------------------------------------------------------------------------- */
 
 /* The limit for a single message at which half of all bytes remain. */
-static size_t cut_level(turn *t, const pawl_value **all, uint32_t n, const cut_look *l)
+static size_t cut_level(turn *t, const pawl_value **all, uint32_t n, const cut_measure *l)
 {
     size_t low = CUT_LEAST, high = l->longest, others;
 
@@ -215,7 +215,7 @@ static const pawl_value *cut_message(turn *t, const pawl_value *message, size_t 
 const pawl_value *cut_longest(turn *t, const pawl_value **all, uint32_t n)
 {
     const pawl_value *out = value_pack(t->mem, NULL, "[]");
-    const cut_look l = cut_looks(t, all, n);
+    const cut_measure l = cut_measured(t, all, n);
     const size_t level = l.longest > CUT_LEAST ? cut_level(t, all, n, &l) : 0;
     uint32_t some = 0;
 

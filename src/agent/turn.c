@@ -128,7 +128,7 @@ static const char *type_of(const pawl_value *block)
 }
 
 /* Tell readers about each completed block; the content is emitted by reference. */
-static void blocks_tell(turn *t, const pawl_value *content)
+static void blocks_emit(turn *t, const pawl_value *content)
 {
     pawl_iter it = pawl_iter_of(content);
     const pawl_value *block;
@@ -227,7 +227,7 @@ static void answer_taken(turn *t, const pawl_value *v, const pawl_value *message
         too_long(t);
         return;
     }
-    blocks_tell(t, content);
+    blocks_emit(t, content);
     if (pawl_value_size(content) > 0)
         message_add(t, message);
     usage_take(t, pawl_value_get(v, "usage"));

@@ -234,7 +234,7 @@ pawl_code session_agents_bind(session *s, pawl_err *err)
     if (rc == PAWL_OK)
         rc = pawl_engine_effect(s->engine, "llm", session_llm, s, PAWL_CLASS_AT_LEAST_ONCE, err);
     if (rc == PAWL_OK)
-        rc = pawl_engine_tell(s->engine, err);
+        rc = pawl_engine_add_tell(s->engine, err);
     if (rc == PAWL_OK && s->file->post_tools != NULL)
         rc = pawl_engine_effect(s->engine, "post-tools", run_post_tools, s, PAWL_CLASS_AT_LEAST_ONCE, err);
     return rc;

@@ -107,7 +107,7 @@ static pawl_code file_append(app_anchor *a, const buf *lines, pawl_err *err)
 /* ---- the command -------------------------------------------------------------------------------------------- */
 
 /* The last line that it said. */
-static void said(const buf *b, char *out, size_t room)
+static void last_line(const buf *b, char *out, size_t room)
 {
     size_t end = b->size, at;
 
@@ -131,7 +131,7 @@ static pawl_code command_call(const char *command, const buf *in, buf *printed, 
     buf_init(&p.out, NULL);
     buf_init(&p.err, NULL);
     rc = process_run(&p, err);
-    said(&p.err, why, sizeof why);
+    last_line(&p.err, why, sizeof why);
     if (rc != PAWL_OK)
         rc = rc == PAWL_NOMEM ? rc : PAWL_IO;
     else if (p.stopped != STOPPED_NOT)

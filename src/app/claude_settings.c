@@ -179,7 +179,7 @@ static pawl_code file_add(arena *mem, claude_files *out, claude_file f, pawl_err
     if (f.path == NULL || (f.v = settings_read_digest(mem, f.path, digest, err)) == NULL)
         return f.path == NULL ? fail(err, PAWL_NOMEM, "no memory for the settings") : err->code;
     ask = trust_of(out, &f, digest);
-    if (is_of_project(&f) && trust_look(mem, &ask, &f.trust, err) != PAWL_OK)
+    if (is_of_project(&f) && trust_read(mem, &ask, &f.trust, err) != PAWL_OK)
         return err->code;
     if (is_of_project(&f)) {
         f.trusted = !f.outer && f.trust.state == TRUST_HOLDS;
@@ -528,7 +528,7 @@ static void trust_wanted(const app_caller *caller, const claude_file *f)
         buf_fmt(&b, "%sdefaultMode", b.size > 0 ? ", " : "");
     buf_char(&b, '\0');
     if (!b.failed && *b.data != '\0' && f->trust.state != TRUST_NONE)
-        trust_told(caller, &f->trust, f->path, f->project, b.data);
+        trust_report(caller, &f->trust, f->path, f->project, b.data);
     else if (!b.failed && *b.data != '\0')
         app_note(caller, "%s: what it allows (%s) applies once you trust the folder: pawl policy trust %s", f->path, b.data, f->project);
     buf_free(&b);
@@ -580,7 +580,7 @@ const pawl_value *claude_said(const app_caller *caller, const app_caller *told, 
     if (!f->trusted && !f->outer && !f->left)
         trust_wanted(caller, f);
     else if (f->outer && pawl_value_size(hooks) > 0)
-        trust_told(caller, &f->trust, f->path, f->project, "hooks");
+        trust_report(caller, &f->trust, f->path, f->project, "hooks");
     for (size_t i = 0; i < 3 && rc == PAWL_OK; i++)
         rc = list_said(&k, pawl_value_get(p, names[i]), names[i], &lists[i]);
     if (rc == PAWL_OK)

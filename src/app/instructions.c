@@ -80,7 +80,7 @@ static const char *fence_end(const char *line)
 /* Where the last run of so many backticks begins, up to `end`, the end of a paragraph: so a run without another is known without a search. */
 typedef struct tick_runs { const char *end, *last[TICKS_MAX + 1]; } tick_runs;
 
-static void ticks_look(tick_runs *r, const char *at)
+static void ticks_find(tick_runs *r, const char *at)
 {
     const char *end = strstr(at, "\n\n");
 
@@ -102,7 +102,7 @@ static const char *span_end(tick_runs *r, const char *at)
     const char *next = at + n;
 
     if (r->end == NULL || at >= r->end)
-        ticks_look(r, at);
+        ticks_find(r, at);
     if (n > TICKS_MAX || r->last[n] == NULL || r->last[n] <= at)
         return at + n;
     while ((next = strchr(next, '`')) != NULL) {
@@ -182,7 +182,7 @@ static bool is_own(imports *all, const char *real, const struct stat *st)
     bool own;
 
     if (all->own == NULL)
-        all->own = reach_look(all->mem);
+        all->own = reach_read(all->mem);
     if (all->own == NULL || folder == NULL || reach_encloses(all->own, folder) || (dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
         return true;
     own = reach_forbids(all->own, dir, slash + 1, st);

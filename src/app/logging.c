@@ -91,7 +91,7 @@ static void end(const logging *l, buf *b)
     buf_free(b);
 }
 
-void logging_say(logging *l, log_level level, const char *run, const char *what, const char *text)
+void logging_line(logging *l, log_level level, const char *run, const char *what, const char *text)
 {
     buf b;
 
@@ -177,7 +177,7 @@ static void put_items(buf *b, pawl_bytes line, bool record)
     arena_free(&mem);
 }
 
-void logging_told(logging *l, const pawl_state *st, const pawl_entry *entry)
+void logging_entry(logging *l, const pawl_state *st, const pawl_entry *entry)
 {
     const bool record = pawl_entry_is_record(entry);
     const pawl_status now = record ? PAWL_STATUS_WORKING : pawl_entry_status(entry);

@@ -20,9 +20,9 @@ typedef struct logging {
 pawl_code logging_open(logging *l, pawl_err *err);
 void logging_close(logging *l);
 /* An entry or a task record was stored: as pawl_watch_fn. */
-void logging_told(logging *l, const pawl_state *st, const pawl_entry *entry);
+void logging_entry(logging *l, const pawl_state *st, const pawl_entry *entry);
 /* For what is no entry: a parked run, an ignored event. */
-void logging_say(logging *l, log_level level, const char *run, const char *what, const char *text);
+void logging_line(logging *l, log_level level, const char *run, const char *what, const char *text);
 
 /* The items of a journal line of this store, as they stand in it: an array, in `mem`; NULL: it has none, or no memory. `record`: it is a task record. */
 const pawl_value *logging_items(arena *mem, pawl_bytes line, bool record);

@@ -62,7 +62,7 @@ static const heard *heard_of(const pawl_job *job)
 static bool heard_canceled(const pawl_job *job) { return heard_of(job)->of->canceled(heard_of(job)->of); }
 static void heard_beat(const pawl_job *job) { heard_of(job)->of->heartbeat(heard_of(job)->of); }
 
-static void say_record(const pawl_job *job, const char *text)
+static void print_record(const pawl_job *job, const char *text)
 {
     const app_caller *c = heard_of(job)->s->caller;
     const pawl_value *v, *list, *one;
@@ -87,12 +87,12 @@ static void say_record(const pawl_job *job, const char *text)
     arena_free(&mem);
 }
 
-static pawl_code heard_say(const pawl_job *job, const char *name, const char *text)
+static pawl_code heard_output(const pawl_job *job, const char *name, const char *text)
 {
     const heard *h = heard_of(job);
 
     if (strcmp(name, "record") == 0)
-        say_record(job, text);
+        print_record(job, text);
     return h->of->say != NULL ? h->of->say(h->of, name, text) : PAWL_OK;
 }
 
@@ -103,7 +103,7 @@ pawl_code session_recorded(session *s, const pawl_job *job, pawl_reply *reply)
 
     own.ctx = &h;
     own.later = NULL;           /* it waits, because `h` ends with this call */
-    own.say = heard_say;
+    own.say = heard_output;
     own.canceled = job->canceled != NULL ? heard_canceled : NULL;
     own.heartbeat = job->heartbeat != NULL ? heard_beat : NULL;
     return pawl_effect_record(&own, reply, s->record);

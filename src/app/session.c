@@ -204,9 +204,9 @@ static void notify_watch(void *ctx, const pawl_state *st, const pawl_entry *entr
     session *s = ctx;
 
     if (s->log.level != LOG_OFF)
-        logging_told(&s->log, st, entry);
+        logging_entry(&s->log, st, entry);
     if (s->transcripts != NULL)
-        transcript_told(s->transcripts, st, entry);
+        transcript_entry(s->transcripts, st, entry);
     if (s->watch != NULL)
         s->watch(s->watch_ctx, st, entry);
 }
@@ -221,7 +221,7 @@ void session_notice(void *ctx, const char *run, pawl_code code, const char *text
     s->noticed = s->noticed || strcmp(run, s->run) == 0;
     if (code == PAWL_CORRUPT)
         app_note(s->caller, "%s: %s; the journal is read instead, and `pawl replay %s --verify` checks it", run, text, run);
-    logging_say(&s->log, code == PAWL_CORRUPT ? LOG_ERROR : LOG_WARN, run, code == PAWL_CORRUPT ? "snapshot-forged" : "snapshot-unnamed", text);
+    logging_line(&s->log, code == PAWL_CORRUPT ? LOG_ERROR : LOG_WARN, run, code == PAWL_CORRUPT ? "snapshot-forged" : "snapshot-unnamed", text);
 }
 
 void session_watch(session *s, pawl_watch_fn *fn, void *ctx)

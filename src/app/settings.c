@@ -208,7 +208,7 @@ static const pawl_value *own_read(arena *mem, const char *project, const char *f
     *ask = (trust_ask){ .project = project, .kind = TRUST_OWN, .path = path, .digest = digest, .hooks = pawl_value_get(v, "hooks"), .cwd = folder };
     if (digest == NULL)
         fail(err, PAWL_NOMEM, "no memory for the settings");
-    return v != NULL && trust_look(mem, ask, said, err) == PAWL_OK ? v : NULL;
+    return v != NULL && trust_read(mem, ask, said, err) == PAWL_OK ? v : NULL;
 }
 
 /* Whether an untrusted project has allow rules or hooks. */
@@ -233,7 +233,7 @@ static pawl_code settings_at_gather(gathered *g, const app_caller *caller, const
     if (outer)
         return settings_gather(g, v, path, project, false, NULL, NULL, err);
     if (said.state != TRUST_HOLDS && said.state != TRUST_NONE && wants_more(v))
-        trust_told(caller, &said, path, project, "allow rules, hooks");
+        trust_report(caller, &said, path, project, "allow rules, hooks");
     if (said.state == TRUST_CHANGED)
         hooks_hold(g, at->was, path);
     if (said.state == TRUST_NONE && wants_more(v))

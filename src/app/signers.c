@@ -345,7 +345,7 @@ static const char *approvers_text(arena *mem, const pawl_wait *w)
     buf b;
 
     buf_init(&b, NULL);
-    approvers_said(&b, w->approvers);
+    approvers_phrase(&b, w->approvers);
     text = b.failed ? NULL : arena_strdup(mem, b.data, b.size);
     buf_free(&b);
     return text != NULL ? text : "";

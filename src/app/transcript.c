@@ -310,7 +310,7 @@ static bool is_wanted(const pawl_value *policy)
     return false;
 }
 
-void transcript_told(transcript *t, const pawl_state *told, const pawl_entry *entry)
+void transcript_entry(transcript *t, const pawl_state *told, const pawl_entry *entry)
 {
     pawl_state *st = (pawl_state *)(uintptr_t)told;     /* getters may load what is not there yet */
     const char *run = pawl_state_run(st);

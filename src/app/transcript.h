@@ -17,7 +17,7 @@ transcript *transcript_new(const char *store, transcript_name_fn *name, void *ct
 void transcript_free(transcript *t);
 /* As pawl_watch_fn: adds the messages that are new, if the run has hooks in the manner of Claude Code. What cannot be written is left: a hook may fail,
  * a run does not. */
-void transcript_told(transcript *t, const pawl_state *st, const pawl_entry *entry);
+void transcript_entry(transcript *t, const pawl_state *st, const pawl_entry *entry);
 
 /* Its path, whether or not it is there; by the environment, the store and the run alone. False: there is no place for it. Any thread. */
 bool transcript_path(const char *store, const char *run, char out[TRANSCRIPT_PATH_BYTES]);

@@ -133,7 +133,7 @@ static const char *difference(const char *had, const char *now)
     return strcmp(had, now) == 0 ? NULL : strcmp(now, SCRIPT_MISSING) == 0 ? "is gone" : "has changed";
 }
 
-pawl_code trust_look(arena *mem, const trust_ask *ask, trust_said *out, pawl_err *err)
+pawl_code trust_read(arena *mem, const trust_ask *ask, trust_said *out, pawl_err *err)
 {
     const pawl_value *record = settings_read(mem, record_path(mem), err), *all, *key, *v;
     const char *real = real_folder(mem, ask->project), *how;
@@ -162,7 +162,7 @@ pawl_code trust_look(arena *mem, const trust_ask *ask, trust_said *out, pawl_err
     return PAWL_OK;
 }
 
-void trust_told(const app_caller *caller, const trust_said *said, const char *path, const char *project, const char *widens)
+void trust_report(const app_caller *caller, const trust_said *said, const char *path, const char *project, const char *widens)
 {
     const bool itself = said->what != NULL && strcmp(said->what, path) == 0;
 

@@ -29,9 +29,9 @@ typedef struct trust_said {
 
 /* Whether the person named the folder, whatever it has now. */
 bool trust_named(arena *mem, const char *project, settings_kind kind, pawl_err *err);
-PAWL_MUST_USE pawl_code trust_look(arena *mem, const trust_ask *ask, trust_said *out, pawl_err *err);
+PAWL_MUST_USE pawl_code trust_read(arena *mem, const trust_ask *ask, trust_said *out, pawl_err *err);
 /* For TRUST_BARE and TRUST_CHANGED: one line with the file, the members that do not apply (`widens`), and the command. */
-void trust_told(const app_caller *caller, const trust_said *said, const char *path, const char *project, const char *widens);
+void trust_report(const app_caller *caller, const trust_said *said, const char *path, const char *project, const char *widens);
 /* The hooks, each with those of `scripts` that it runs: any other content is not run. NULL: no memory. */
 const pawl_value *trust_pinned(arena *mem, const pawl_value *hooks, const trust_ask *ask, const pawl_value *scripts);
 

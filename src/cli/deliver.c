@@ -88,11 +88,11 @@ bool delivered_under(session *s, const char *run, const char *id)
 
 bool delivered_before(session *s, const char *run) { return delivered_under(s, run, s->c->delivery); }
 
-typedef struct mailbox_look { uint64_t no; bool open; } mailbox_look;
+typedef struct mailbox_scan { uint64_t no; bool open; } mailbox_scan;
 
 static bool see_delivery(void *ctx, const pawl_delivery *d)
 {
-    mailbox_look *l = ctx;
+    mailbox_scan *l = ctx;
 
     l->open = d->no == l->no;
     return d->no < l->no;       /* the mailbox is in the order of the numbers */
@@ -101,7 +101,7 @@ static bool see_delivery(void *ctx, const pawl_delivery *d)
 bool delivery_is_open(session *s, const char *run, uint64_t no)
 {
     pawl_store *store = session_store(s);
-    mailbox_look l = { .no = no };
+    mailbox_scan l = { .no = no };
 
     (void)store->verbs->deliveries(store, run, see_delivery, &l, NULL);
     return l.open;

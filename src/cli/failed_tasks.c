@@ -99,7 +99,7 @@ static const char *reason_of(const pawl_value *one)
     return strncmp(text, node, n) == 0 && strncmp(text + n, ": ", 2) == 0 ? text + n + 2 : text;
 }
 
-static void say(buf *out, const pawl_value *one, const char *indent)
+static void task_put(buf *out, const pawl_value *one, const char *indent)
 {
     const pawl_value *element = pawl_value_get(one, "element");
 
@@ -111,7 +111,7 @@ static void say(buf *out, const pawl_value *one, const char *indent)
     buf_char(out, '\n');
 }
 
-void failed_tasks_say(buf *out, const pawl_value *failed, const char *indent)
+void failed_tasks_put(buf *out, const pawl_value *failed, const char *indent)
 {
     pawl_iter it = pawl_iter_of(failed);
     const pawl_value *one;
@@ -119,7 +119,7 @@ void failed_tasks_say(buf *out, const pawl_value *failed, const char *indent)
 
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         if ((pawl_value_get(one, "element") != NULL || pawl_value_get(one, "channel") != NULL) && n++ < LINES_MAX)
-            say(out, one, indent);
+            task_put(out, one, indent);
     if (n > LINES_MAX)
         buf_fmt(out, "%sand %zu more\n", indent, n - LINES_MAX);
 }

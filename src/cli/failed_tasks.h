@@ -9,6 +9,6 @@
  * because a channel could not take what was written, the tasks that wrote it in that superstep, with "channel". */
 const pawl_value *failed_tasks(arena *mem, const pawl_state *st);
 /* A line for each task of a fan-out, "count notes/empty.txt: grep: ended with status 1", and for each writer, "count notes/a.txt: wrote 5 to total". */
-void failed_tasks_say(buf *out, const pawl_value *failed, const char *indent);
+void failed_tasks_put(buf *out, const pawl_value *failed, const char *indent);
 
 #endif

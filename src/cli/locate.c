@@ -108,7 +108,7 @@ static pawl_store *store_of_url(cli_call *c, const char *given, const char *url,
 }
 
 /* Prints one line, once in a call. */
-static void store_say(cli_call *c, const char *text, const char *path, const char *more)
+static void store_note(cli_call *c, const char *text, const char *path, const char *more)
 {
     if (!c->store_said)
         cli_note(c, text, path, more);
@@ -120,7 +120,7 @@ static pawl_store *store_of_place(cli_call *c, const store_place *p, bool make, 
 {
     if (p->there) {
         if (p->found[0] != '\0')
-            store_say(c, "%s is not used: the store of this project is %s; --store names another", p->found, p->path);
+            store_note(c, "%s is not used: the store of this project is %s; --store names another", p->found, p->path);
         return sqlite_at(c, p->path, make, err);
     }
     if (p->found[0] != '\0' && p->owned[0] != '\0') {
@@ -128,7 +128,7 @@ static pawl_store *store_of_place(cli_call *c, const store_place *p, bool make, 
         return NULL;
     }
     if (p->found[0] != '\0') {
-        store_say(c, "%s lies where the agents of this project can reach it; `pawl store move` moves it%s", p->found, "");
+        store_note(c, "%s lies where the agents of this project can reach it; `pawl store move` moves it%s", p->found, "");
         return sqlite_at(c, p->found, make, err);
     }
     if (make)

@@ -12,7 +12,7 @@
 
 /* ---- of a file ---------------------------------------------------------------------------------------- */
 
-void session_say_faults(const cli_call *c, const faults *f, bool all, FILE *to)
+void session_print_faults(const cli_call *c, const faults *f, bool all, FILE *to)
 {
     const bool colour = to == cli_out(c) ? c->colour : c->err_colour;
     const char *red = colour ? "\033[31m" : "", *yellow = colour ? "\033[33m" : "", *plain = colour ? "\033[0m" : "";
@@ -53,7 +53,7 @@ static int load(session *s, const char *path)
     pawl_err err = {0};
     pawl_code rc = session_load(s, path, &err);
 
-    session_say_faults(s->c, &s->faults, false, cli_err(s->c));
+    session_print_faults(s->c, &s->faults, false, cli_err(s->c));
     if (rc == PAWL_OK)
         return EXIT_DONE;
     if (s->faults.count == 0)
@@ -109,7 +109,7 @@ static bool shown_first(void *ctx, const pawl_divergence *d)
 }
 
 /* Prints the first difference in behaviour, for the decision about --upgrade. */
-static int say_divergence(session *s, pawl_state *st)
+static int print_divergence(session *s, pawl_state *st)
 {
     const pawl_value *file = pawl_state_get(st, "@file"), *text;
     const char *main = pawl_value_string(pawl_value_get(file, "main")), *nodes;
@@ -158,7 +158,7 @@ static int take_run(session *s, pawl_store *store, pawl_state *st, const char *o
     if (other == NULL)
         cli_note(s->c, "%s: it ran under another machine than its file makes now: another version of Pawl, of jq, or of a plug-in", s->run);
     if (cli_given(s->c, "upgrade") == NULL)
-        return s->only_look ? EXIT_DONE : say_divergence(s, st);
+        return s->only_look ? EXIT_DONE : print_divergence(s, st);
     if (pawl_state_next(st) != PAWL_HALTED && (code = mode_deliver(s, st, true)) != EXIT_DONE)      /* before it: an adoption drives the run */
         return code;
     rc = session_upgrade(s, &err);
@@ -204,7 +204,7 @@ static session *session_in(cli_call *c, pawl_store *store, const char *run, bool
         if (*code == EXIT_DONE && now.unfit.code != PAWL_OK)
             session_notice(s, s->run, now.unfit.code, now.unfit.text);
         if (*code == EXIT_DONE && top)          /* else its state may not be needed */
-            run_look_by(s->engine, s->run, &seen);
+            run_load_seen(s->engine, s->run, &seen);
     } else if (rc == PAWL_CORRUPT) {    /* the store is damaged, not the file */
         fail(&why, PAWL_IO, "%s: its journal is damaged (%.120s); `pawl replay %s --verify` names the entry", run, err.text, run);
         *code = cli_fail(c, PAWL_IO, &why);
@@ -243,7 +243,7 @@ bool agent_failed(const session *s, pawl_state *st)
     const char *end = agent_end(st), *why = pawl_value_string(pawl_value_get(pawl_state_get(st, "@agent"), "note"));
     pawl_agent_view v;
 
-    if (pawl_agent_look(st, &v, NULL) != PAWL_OK || (v.state != PAWL_SHOWN_ERROR && v.state != PAWL_SHOWN_DONE))
+    if (pawl_agent_display(st, &v, NULL) != PAWL_OK || (v.state != PAWL_SHOWN_ERROR && v.state != PAWL_SHOWN_DONE))
         return false;
     if (v.state == PAWL_SHOWN_ERROR)
         cli_note(s->c, "%s: %s", s->run, v.message != NULL ? v.message : "it failed");

@@ -22,7 +22,7 @@ session *session_of_run_in(cli_call *c, pawl_store *store, const char *run, cons
 /* The same, by the file that it keeps, for the topmost run that waits for `run` (asks_top). */
 session *session_of_top_in(cli_call *c, pawl_store *store, const char *run, int *code);
 /* Prints the errors of the file, one a line: "FILE:LINE:COLUMN: ...". `all`: notes, too. */
-void session_say_faults(const cli_call *c, const faults *f, bool all, FILE *to);
+void session_print_faults(const cli_call *c, const faults *f, bool all, FILE *to);
 /* Prints why the last turn of an agent failed. False: it has not ended, or did not fail. */
 bool agent_failed(const session *s, pawl_state *st);
 

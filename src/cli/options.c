@@ -14,7 +14,7 @@ enum { PARSED = -1, HELP_WANTED = -2 };
 /* ---- what goes wrong ------------------------------------------------------------------------------ */
 
 /* Prints one line, whatever the text contains. */
-static void say_line(FILE *to, const char *who, const char *verb, const char *text, const char *more)
+static void line_print(FILE *to, const char *who, const char *verb, const char *text, const char *more)
 {
     buf line;
 
@@ -44,7 +44,7 @@ static char *text_of(const char *fmt, va_list args)
 }
 
 /* Kept for a client that reads frames and not stderr. */
-static void keep_said(const cli_call *c, pawl_code code, const char *text)
+static void text_keep(const cli_call *c, pawl_code code, const char *text)
 {
     if (c->why != NULL)
         *c->why = code;
@@ -61,12 +61,12 @@ int cli_usage(const cli_call *c, const char *fmt, ...)
     va_start(args, fmt);
     text = text_of(fmt, args);
     va_end(args);
-    keep_said(c, PAWL_INVALID, text);
+    text_keep(c, PAWL_INVALID, text);
     buf_init(&usage, NULL);
     buf_word(&usage, "; usage: ");
     help_usage(c->verb, &usage);
     buf_char(&usage, '\0');
-    say_line(cli_err(c), "pawl", c->verb->name, text == NULL ? "no memory" : text, usage.failed ? "" : usage.data);
+    line_print(cli_err(c), "pawl", c->verb->name, text == NULL ? "no memory" : text, usage.failed ? "" : usage.data);
     buf_free(&usage);
     free(text);
     return EXIT_USAGE;
@@ -93,8 +93,8 @@ void cli_note(const cli_call *c, const char *fmt, ...)
 
 int cli_fail(const cli_call *c, pawl_code rc, const pawl_err *err)
 {
-    keep_said(c, rc, err->text[0] != '\0' ? err->text : pawl_code_name(rc));
-    say_line(cli_err(c), "pawl", NULL, err->text[0] != '\0' ? err->text : pawl_code_name(rc), "");
+    text_keep(c, rc, err->text[0] != '\0' ? err->text : pawl_code_name(rc));
+    line_print(cli_err(c), "pawl", NULL, err->text[0] != '\0' ? err->text : pawl_code_name(rc), "");
     return cli_exit_of_error(rc);
 }
 

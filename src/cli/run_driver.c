@@ -11,7 +11,7 @@
 #include "cli/ui/view.h"
 #include "cli/ui/format.h"
 #include "engine/engine.h"
-#include "engine/run/look.h"
+#include "engine/run/query.h"
 #include "engine/run/owner.h"
 #include "sign/sign.h"
 
@@ -42,7 +42,7 @@ pawl_code drive_event(session *s, void *ctx, pawl_err *err)
     s->took = rc >= 0 && rc != PAWL_PENDING && rc != PAWL_IGNORED;
     s->left_no = engine_left_no(s->engine);
     if (rc == PAWL_IGNORED)
-        logging_say(&s->log, LOG_WARN, s->run, "ignored", pawl_event_kind_name(ev->kind));
+        logging_line(&s->log, LOG_WARN, s->run, "ignored", pawl_event_kind_name(ev->kind));
     if (rc == PAWL_IGNORED && ev->kind == PAWL_EV_INPUT)
         return fail(err, PAWL_INVALID, "%s takes no input now: only an agent does, and a graph with `turns:` at the end of a turn", s->run);
     return rc == PAWL_IGNORED ? pawl_run(s->engine, s->run, NULL, err) : rc;
@@ -147,7 +147,7 @@ static bool at_rest(void *ctx)
     pawl_err err = {0};
 
     if (signals_stopped() == 0)
-        (void)engine_rest_look(s->engine, s->run, &err);
+        (void)engine_rest_check(s->engine, s->run, &err);
     return signals_stopped() == 0;
 }
 
@@ -232,19 +232,19 @@ static int completed(session *s, pawl_state *st)
     return EXIT_DONE;
 }
 
-static void say_detail(const pawl_value *reason, const pawl_value *failed)
+static void print_detail(const pawl_value *reason, const pawl_value *failed)
 {
     buf b;
 
     buf_init(&b, NULL);
     words_lines(&b, pawl_value_string(pawl_value_find(reason, "/receipt/detail")), "    ");
-    failed_tasks_say(&b, failed, "    ");
+    failed_tasks_put(&b, failed, "    ");
     if (!b.failed && b.size > 0)
         fwrite(b.data, 1, b.size, stderr);
     buf_free(&b);
 }
 
-static const char *ended_said(pawl_status status)
+static const char *ended_word(pawl_status status)
 {
     return status == PAWL_STATUS_CANCELED ? "was canceled" : status == PAWL_STATUS_REJECTED ? "was rejected" : "failed";
 }
@@ -314,9 +314,9 @@ static int ended(session *s, pawl_state *st)
     if (status == PAWL_STATUS_REJECTED)
         put_refusal(s, &b);
     buf_char(&b, '\0');
-    cli_note(s->c, "%s %s%s", s->run, ended_said(status), b.failed ? "" : b.data);
+    cli_note(s->c, "%s %s%s", s->run, ended_word(status), b.failed ? "" : b.data);
     buf_free(&b);
-    say_detail(reason, failed);
+    print_detail(reason, failed);
     if (status == PAWL_STATUS_FAILED)
         advise(s, st, why, failed);
     if (!s->c->json)
@@ -363,7 +363,7 @@ static int waiting(session *s, pawl_state *st, const asks *all)
         print_value(s, turn);
     if (session_is_agent(s) && agent_failed(s, st))
         return EXIT_FAILED;
-    say_asks(s, all);
+    print_asks(s, all);
     if (s->c->verb->answers && session_is_agent(s) && all->n == 1 && all->all[0].w.kind == PAWL_WAIT_INPUT)
         return strcmp(agent_end(st), "answer") == 0 ? EXIT_DONE : EXIT_FAILED;
     return EXIT_WAITS;
@@ -381,7 +381,7 @@ static int held(session *s, const pawl_err *err)
 }
 
 /* Another process drives the run, and has the event or will take it. */
-static int say_left(session *s, const char *who)
+static int print_left(session *s, const char *who)
 {
     if (s->left_taken)
         cli_note(s->c, "%s: taken; %s drives the run and continues with it", s->run, who);
@@ -415,11 +415,11 @@ static int stands(session *s, pawl_code rc, const pawl_err *err)
     if (rc == PAWL_HELD)
         return held(s, err);
     if (rc == PAWL_CORRUPT || rc == PAWL_CONFLICT)
-        logging_say(&s->log, LOG_ERROR, s->run, "parked", err->text);
+        logging_line(&s->log, LOG_ERROR, s->run, "parked", err->text);
     if (rc < 0)
         return cli_fail(s->c, rc, err);
     if (rc == PAWL_PENDING && signals_stopped() == 0 && driven_elsewhere(s, who))
-        return say_left(s, who);
+        return print_left(s, who);
     if ((st = pawl_run_state(s->engine, s->run, &why)) == NULL)
         return cli_fail(s->c, why.code < 0 ? why.code : PAWL_IO, &why);
     if (pawl_state_next(st) == PAWL_HALTED)
@@ -526,7 +526,7 @@ int drive_run(session *s, drive_fn *first, void *ctx)
             err = why;
         }
     }
-    code = *who != '\0' ? say_left(s, who) : stands(s, rc, &err);
+    code = *who != '\0' ? print_left(s, who) : stands(s, rc, &err);
     s->took = took;
     signals_catch(NULL);
     return code;
@@ -562,7 +562,7 @@ static int over_takes(session *s, pawl_state *st, const pawl_event *ev)
     return cli_fail(s->c, PAWL_INVALID, &err);
 }
 
-static int may_tell(session *s, const pawl_event *ev)
+static int may_deliver(session *s, const pawl_event *ev)
 {
     const pawl_event_kind kind = ev->kind;
     pawl_err err = {0};
@@ -582,10 +582,10 @@ static int may_tell(session *s, const pawl_event *ev)
 
 int event_allowed(session *s, pawl_event_kind kind)
 {
-    return may_tell(s, &(pawl_event){ .kind = kind });
+    return may_deliver(s, &(pawl_event){ .kind = kind });
 }
 
-int left_said(session *s, const char *run)
+int left_print(session *s, const char *run)
 {
     arena *mem = &s->c->mem;
 
@@ -604,7 +604,7 @@ static int leave(session *s, const pawl_event *ev)
     if ((rc = session_deliver_once(s, run, ev, &err)) != PAWL_OK)
         return cli_fail(s->c, rc, &err);
     cli_note(s->c, "%s: stored, and not driven; go on: pawl resume %s", run, s->run);
-    return left_said(s, run);
+    return left_print(s, run);
 }
 
 int event_send(session *s, const pawl_event *ev)
@@ -616,7 +616,7 @@ int event_send(session *s, const pawl_event *ev)
     asks_run_of(is_childs(s, ev) ? ev->id : s->run, run);
     if (delivered_before(s, run))    /* what it led to may forbid it now */
         return leave(s, ev);
-    code = may_tell(s, ev);
+    code = may_deliver(s, ev);
     if (code != EXIT_DONE)
         return code;
     if (cli_given(s->c, "no-run") != NULL)

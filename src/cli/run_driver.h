@@ -24,7 +24,7 @@ pawl_code session_deliver_once(session *s, const char *run, const pawl_event *ev
 pawl_code session_deliver_under(session *s, const char *run, const pawl_event *ev, const char *id, pawl_err *err);     /* under `id`; NULL: a new one */
 bool delivered_under(session *s, const char *run, const char *id);      /* something was delivered to `run` under `id`; NULL: nothing was */
 bool delivered_before(session *s, const char *run);          /* something was delivered to `run` under that id, and perhaps taken since */
-int left_said(session *s, const char *run);             /* EXIT_DONE; as JSON if it is wanted: something is stored for `run`, and not driven */
+int left_print(session *s, const char *run);             /* EXIT_DONE; as JSON if it is wanted: something is stored for `run`, and not driven */
 /* Whether the delivery `no` of `run` is in its mailbox. False: a process has taken it, and stored what it led to in the same transaction. */
 bool delivery_is_open(session *s, const char *run, uint64_t no);
 /* If `rc` is a conflict, replaces the error by one that names the author of the first answer. */
@@ -54,7 +54,7 @@ const pawl_value *wait_json(arena *mem, const pawl_wait *w);
 const pawl_value *signed_names(arena *mem, const pawl_value *signed_by);        /* who has signed so far, of pawl_wait: an array of names */
 /* The open questions of a run and its children, from the store. False: it cannot be read. */
 bool session_asks(session *s, const char *run, asks *out);
-void say_asks(session *s, const asks *all);
+void print_asks(session *s, const asks *all);
 const char *wait_kind_text(pawl_wait_kind kind);     /* "an approval", "a signal" */
 const pawl_value *asks_json(arena *mem, const asks *all);
 /* Among the open waits of the run `within` (the session's, or a child) and of its children, find the one that `given` names: an id, a slot, a node or a
@@ -80,8 +80,8 @@ pawl_code past_answer_conflict(const char *run, const past_answer *before, pawl_
 bool doubt_is(const pawl_wait *w);
 /* The command of a node that was cut off, as its run stored it, as {"input","tool"}: its id is that of the wait. NULL: pruned, or no memory. */
 const pawl_value *doubt_command(arena *mem, pawl_store *store, const char *run, const char *id, const char *task);
-void doubt_say(const pawl_wait *w, const pawl_value *about, buf *b);
-void doubt_say_how(const pawl_wait *w, const char *run, bool only, buf *b);
+void doubt_print(const pawl_wait *w, const pawl_value *about, buf *b);
+void doubt_print_ways(const pawl_wait *w, const char *run, bool only, buf *b);
 pawl_code doubt_answer(session *s, const pawl_wait *w, const char *text, buf *json, pawl_err *err);
 /* After Ctrl-C or SIGTERM: 130 or 143; else 0. */
 int signals_stopped(void);

@@ -5,11 +5,11 @@
 #include "cli/signatures.h"
 #include "kernel/item.h"
 
-typedef struct trust_look { const pawl_value *known; pawl_err *err; uint64_t seq; pawl_code rc; } trust_look;
+typedef struct trust_read { const pawl_value *known; pawl_err *err; uint64_t seq; pawl_code rc; } trust_read;
 
 static bool see_signed(void *ctx, uint64_t seq, const pawl_entry *e)
 {
-    trust_look *t = ctx;
+    trust_read *t = ctx;
 
     for (const item *it = e->items; it != NULL && t->rc == PAWL_OK; it = it->next) {
         const pawl_value *by = pawl_value_get(pawl_value_get(it->value, "signed"), "by"), *one = it->kind == ITEM_SIGN ? it->value : pawl_value_at(by, 0);
@@ -26,7 +26,7 @@ static bool see_signed(void *ctx, uint64_t seq, const pawl_entry *e)
 
 pawl_code signatures_trusted(const pawl_value *known, pawl_store *store, const char *run, uint64_t *seq, pawl_err *err)
 {
-    trust_look t = { .known = known, .err = err };
+    trust_read t = { .known = known, .err = err };
     pawl_err why = { PAWL_OK, "" };
 
     if (pawl_value_size(pawl_value_get(t.known, "distrusted")) + pawl_value_size(pawl_value_get(t.known, "trusted")) == 0)

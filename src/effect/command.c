@@ -169,7 +169,7 @@ static pawl_code asked(const pawl_job *job, pawl_reply *r, const sandbox *in, ar
 /* ---- replies ---------------------------------------------------------------------------------------------- */
 
 /* The last lines of stderr, converted to valid text. */
-static void stderr_tell(pawl_reply *r, process *p)
+static void stderr_to_reply(pawl_reply *r, process *p)
 {
     size_t from = last_lines(p->err.data, p->err.size, STDERR_LINES);
 
@@ -208,7 +208,7 @@ static pawl_code ended(pawl_reply *r, const char *name, process *p, bool check)
 {
     if (p->stopped == STOPPED_NOT && (!check || p->status == 0))
         return result(r, name, p);
-    stderr_tell(r, p);
+    stderr_to_reply(r, p);
     switch (p->stopped) {
     case STOPPED_TIMEOUT: return pawl_reply_fail(r, PAWL_TIMEOUT, "%s: not done within %s, and stopped", name, p->limit);
     case STOPPED_CANCEL: return pawl_reply_fail(r, PAWL_CANCELED, "%s: canceled, and stopped", name);

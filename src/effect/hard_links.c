@@ -173,7 +173,7 @@ static void folder_each(denied_search *s, int fd, size_t size, unsigned depth, n
     closedir(dir);
 }
 
-static void name_look(denied_search *s, int dir, const struct dirent *e, size_t size, unsigned depth)
+static void name_check(denied_search *s, int dir, const struct dirent *e, size_t size, unsigned depth)
 {
     const size_t n = strlen(e->d_name);
     bool within, inside;
@@ -202,7 +202,7 @@ static void name_look(denied_search *s, int dir, const struct dirent *e, size_t 
     if (depth == FOLDERS_DEEP)
         s->out->cut = true;
     else if ((fd = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
-        folder_each(s, fd, size + 1 + n, depth + 1, name_look);
+        folder_each(s, fd, size + 1 + n, depth + 1, name_check);
     s->within -= within;
     s->inside -= inside;
 }
@@ -225,7 +225,7 @@ static void place_search(denied_search *s, const char *path)
     s->within += within;
     s->inside += inside;
     if ((fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0)
-        folder_each(s, fd, n, 1, name_look);
+        folder_each(s, fd, n, 1, name_check);
     s->within -= within;
     s->inside -= inside;
 }
@@ -282,7 +282,7 @@ const char *denied_files_twin(const denied_files *d, const struct stat *st)
 
 /* ---- other names, anywhere in the folders that are shown ------------------------------------------------------------ */
 
-static void twin_look(denied_search *s, int dir, const struct dirent *e, size_t size, unsigned depth)
+static void twin_check(denied_search *s, int dir, const struct dirent *e, size_t size, unsigned depth)
 {
     const size_t n = strlen(e->d_name);
     file_use u = *s->u;
@@ -302,7 +302,7 @@ static void twin_look(denied_search *s, int dir, const struct dirent *e, size_t 
     if (S_ISDIR(st.st_mode) && depth == FOLDERS_DEEP)
         s->out->cut = true;
     else if (S_ISDIR(st.st_mode) && (fd = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) >= 0)
-        folder_each(s, fd, size + 1 + n, depth + 1, twin_look);
+        folder_each(s, fd, size + 1 + n, depth + 1, twin_check);
     if (!S_ISREG(st.st_mode) || st.st_nlink < 2)
         return;
     key = (denied_file){ .dev = st.st_dev, .ino = st.st_ino };
@@ -334,7 +334,7 @@ static void twins_find(denied_search *s)
         if (n >= sizeof s->path || (fd = open(s->shown[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
             continue;
         memcpy(s->path, s->shown[i], n);
-        folder_each(s, fd, n, 1, twin_look);
+        folder_each(s, fd, n, 1, twin_check);
     }
 }
 

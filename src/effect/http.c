@@ -353,7 +353,7 @@ static void head_values(buf *b, const buf *head, const char *name, size_t at)
     }
 }
 
-static void headers_tell(buf *out, const buf *head)
+static void headers_to_json(buf *out, const buf *head)
 {
     const char *comma = "";
     buf value;
@@ -388,7 +388,7 @@ static bool is_json(const char *type)
 }
 
 /* The body as JSON if it is JSON; text if it is nested too deeply for a reply. */
-static bool json_tell(http_call *c, buf *out)
+static bool body_to_json(http_call *c, buf *out)
 {
     const buf *body = &c->a.body;
     const pawl_value *v;
@@ -414,9 +414,9 @@ static pawl_code result(http_call *c)
     buf_text(out, "{\"status\":");
     buf_int(out, c->a.status);
     buf_char(out, ',');
-    headers_tell(out, &c->a.head);
+    headers_to_json(out, &c->a.head);
     buf_char(out, ',');
-    if (!json_tell(c, out))
+    if (!body_to_json(c, out))
         text_member(out, "body", body->data, body->size);
     if (c->a.cut)
         buf_text(out, ",\"cut\":true");

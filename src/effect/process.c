@@ -253,7 +253,7 @@ static bool feed(process_exec *r)
 
 /* ---- the end -------------------------------------------------------------------------------------------------- */
 
-static void look(process_exec *r, int64_t now)
+static void process_check(process_exec *r, int64_t now)
 {
     siginfo_t info = {0};
     int rc;
@@ -326,7 +326,7 @@ static bool over(process_exec *r, int64_t now)
     if (r->state == RUN_GIVEN_UP)
         return true;
     if (!r->ended)
-        look(r, now);
+        process_check(r, now);
     return r->ended && (r->state == RUN_KILLED || r->lost || (r->fd[FD_OUT] < 0 && r->fd[FD_ERR] < 0));
 }
 

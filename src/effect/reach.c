@@ -115,7 +115,7 @@ struct reach_list {
     bool folder_there[OWN_FOLDERS];
 };
 
-static void look_at(known *k, arena *mem, const char *path)
+static void file_add(known *k, arena *mem, const char *path)
 {
     const char *name = strrchr(path, '/') + 1;
     char *folder = arena_strdup(mem, path, (size_t)(name - path));
@@ -136,7 +136,7 @@ static void look_at(known *k, arena *mem, const char *path)
 static const char *const settings_files[] = { "settings.json", "trusted.json", "approvers.json" };
 enum { SETTINGS_FILES = sizeof settings_files / sizeof *settings_files };
 
-static void settings_look(reach_list *r, arena *mem)
+static void settings_add(reach_list *r, arena *mem)
 {
     char folder[OWN_PATH_BYTES], path[OWN_PATH_BYTES + 32];
 
@@ -145,12 +145,12 @@ static void settings_look(reach_list *r, arena *mem)
 
         snprintf(path, sizeof path, "%s/%s", folder, settings_files[i]);
         if ((kept = arena_text(mem, path)) != NULL)
-            look_at(&r->files[r->n++], mem, kept);
+            file_add(&r->files[r->n++], mem, kept);
     }
 }
 
 /* The keys of the person, each of which may have a hard link elsewhere, too. False: they are not known, so that no file may be opened. */
-static bool keys_look(reach_list *r, arena *mem, size_t cap)
+static bool keys_add(reach_list *r, arena *mem, size_t cap)
 {
     char folder[OWN_PATH_BYTES], path[OWN_PATH_BYTES + NAME_MAX + 16];
     struct dirent *e;
@@ -170,14 +170,14 @@ static bool keys_look(reach_list *r, arena *mem, size_t cap)
         snprintf(path, sizeof path, "%s/keys/%s", folder, e->d_name);
         good = (kept = arena_text(mem, path)) != NULL && arena_room(mem, (void **)&r->files, &cap, r->n, sizeof *r->files);
         if (good)
-            look_at(&r->files[r->n++], mem, kept);
+            file_add(&r->files[r->n++], mem, kept);
     }
     good = good && errno == 0;
     closedir(dir);
     return good;
 }
 
-reach_list *reach_look(arena *mem)
+reach_list *reach_read(arena *mem)
 {
     char path[OWN_PATH_BYTES];
     reach_list *r = arena_zero(mem, sizeof *r);
@@ -187,9 +187,9 @@ reach_list *reach_look(arena *mem)
     if (r == NULL || (files = reach_files(mem, NULL, 0, &n)) == NULL || (r->files = arena_get(mem, (n + SETTINGS_FILES) * sizeof *r->files)) == NULL)
         return NULL;
     for (r->n = 0; r->n < n; r->n++)
-        look_at(&r->files[r->n], mem, files[r->n]);
-    settings_look(r, mem);
-    if (!keys_look(r, mem, n + SETTINGS_FILES))
+        file_add(&r->files[r->n], mem, files[r->n]);
+    settings_add(r, mem);
+    if (!keys_add(r, mem, n + SETTINGS_FILES))
         return NULL;
     for (int i = 0; i < OWN_FOLDERS; i++)
         r->folder_there[i] = own_folder_path((own_folder)i, path) && stat(path, &r->folders[i]) == 0;

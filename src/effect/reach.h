@@ -37,7 +37,7 @@ const char **reach_files(arena *mem, const char *const *more, size_t nmore, size
 
 typedef struct reach_list reach_list;
 /* The files and folders that are out of reach now, by device and inode. For one call of a tool: it is not kept up to date. NULL: no memory. */
-reach_list *reach_look(arena *mem);
+reach_list *reach_read(arena *mem);
 /* Whether `name` in the open folder `dir`, with this stat (NULL: it does not exist), is out of reach: a file of a store under whatever name, the name
  * of one that does not exist yet, a pawl.db, or a folder of ours. */
 bool reach_forbids(const reach_list *r, int dir, const char *name, const struct stat *st);

@@ -179,7 +179,7 @@ static const char *seen_from_cwd(linking *k, const char *path)
 }
 
 /* `key`: how the path is called in the answer; NULL: by its absolute path, and only where it leads elsewhere. */
-static void path_look(linking *k, const char *folder, const char *path, const char *key)
+static void path_resolve(linking *k, const char *folder, const char *path, const char *key)
 {
     char whole[PATH_MAX], plain[PATH_MAX + 1];
     const pawl_value *led;
@@ -257,7 +257,7 @@ static void folders_find(linking *k, const pawl_value *paths)
     }
 }
 
-static void folders_look(linking *k, const pawl_value *paths)
+static void folders_resolve(linking *k, const pawl_value *paths)
 {
     const pawl_value *one;
 
@@ -266,7 +266,7 @@ static void folders_look(linking *k, const pawl_value *paths)
 
         while ((one = pawl_iter_next(&it, NULL)) != NULL)
             if (pawl_value_string(one) != NULL && !begins_anywhere(k, pawl_value_string(one)))
-                path_look(k, k->folders[i], pawl_value_string(one), NULL);
+                path_resolve(k, k->folders[i], pawl_value_string(one), NULL);
     }
 }
 
@@ -285,13 +285,13 @@ const pawl_value *links_of(arena *mem, const char *cwd, const pawl_value *paths,
     }
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         if (pawl_value_string(one) != NULL) {
-            path_look(&k, cwd, pawl_value_string(one), pawl_value_string(one));
+            path_resolve(&k, cwd, pawl_value_string(one), pawl_value_string(one));
             k.up = k.up || strstr(pawl_value_string(one), "..") != NULL;
         }
     if (cwd != NULL && *cwd == '/' && pawl_value_size(paths) > 1) {
         k.folders[k.nfolders++] = cwd;
         folders_find(&k, paths);
-        folders_look(&k, paths);
+        folders_resolve(&k, paths);
     }
     if (!mem->failed && !k.full && k.unknown == NULL)
         return k.out;

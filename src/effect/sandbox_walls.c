@@ -126,7 +126,7 @@ static char **argv_make(arena *mem, const sandbox *s, const outside *o)
 }
 
 /* "NAME shut" or "NAME open", a line each. */
-static void lines_tell(const process *p, sandbox_wall_fn *fn, void *ctx)
+static void lines_report(const process *p, sandbox_wall_fn *fn, void *ctx)
 {
     const char *at = p->out.data, *end = at + p->out.size;
 
@@ -165,7 +165,7 @@ static pawl_code probe(arena *mem, const pawl_sandbox *limits, const outside *o,
     else if ((rc = process_run(&p, err)) == PAWL_OK && (p.stopped != STOPPED_NOT || p.status != 0))
         rc = fail(err, PAWL_EFFECT, "the sandbox ended with status %d: %.*s", p.status, (int)(p.err.size < 200 ? p.err.size : 200), p.err.data);
     if (rc == PAWL_OK)
-        lines_tell(&p, fn, ctx);
+        lines_report(&p, fn, ctx);
     buf_free(&p.out);
     buf_free(&p.err);
     sandbox_close(&box);

@@ -121,9 +121,9 @@ static inline pawl_code code_before(const pawl_err *err) { return err != NULL &&
 /* binding.c */
 const pawl_machine *machine_named(const pawl_engine *e, const char *name);   /* NULL: this engine has no machine of that name */
 
-/* look.c */
+/* query.c */
 pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err *err);
-cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err);     /* loads the run's state without a lease; NULL: no such run, or an error */
+cached_run *run_state_query(pawl_engine *e, const char *run, pawl_err *err);     /* loads the run's state without a lease; NULL: no such run, or an error */
 
 /* blobs.c: the blobs of steps */
 pawl_code blobs_hold(pawl_engine *e, cached_run *r, const pawl_step *s);      /* keeps the step's blobs for the next commit; PAWL_NOMEM */
@@ -158,14 +158,14 @@ void left_lost(pawl_engine *e, const char *run);        /* the lease of the run 
 /* After a claim, under the engine's lock: finds what was left running before another engine had the run. Then, without that lock, left_end_lost(). */
 void left_claimed(pawl_engine *e, const char *run, const pawl_head *head);
 void left_end_lost(pawl_engine *e);
-void left_look(pawl_engine *e);                 /* asks the store which runs other engines took */
+void left_check_leases(pawl_engine *e);                 /* asks the store which runs other engines took */
 /* The first run among `also` and those of which something was left running that no engine drives and that has mail since the last look; false: none. */
 bool left_has_mail(pawl_engine *e, const char *also, char run[RUN_BYTES_MAX + 1]);
 void left_end_all(pawl_engine *e);              /* every handler has returned */
 
 /* rest.c: while nobody drives, and something was left running, another process may have taken its run, or have left something for it or for `run`, such as
  * a mode: that is driven. PAWL_OK: nothing was; else as pawl_run. On the driving thread. */
-pawl_code engine_rest_look(pawl_engine *e, const char *run, pawl_err *err);
+pawl_code engine_rest_check(pawl_engine *e, const char *run, pawl_err *err);
 
 /* pool.c: threads that run attempts */
 void pool_begin(pawl_engine *e, unsigned threads);

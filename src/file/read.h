@@ -42,7 +42,7 @@ int shown(const char *text, size_t size);
 
 /* ---- expressions ------------------------------------------------------------------------------------- */
 
-enum { LOOK_DEPTH_MAX = 200 };  /* nested brackets, strings and `if` */
+enum { LINT_DEPTH_MAX = 200 };  /* nested brackets, strings and `if` */
 
 /* A jq text and what was found in it. */
 typedef struct jq_lint_state {
@@ -53,11 +53,11 @@ typedef struct jq_lint_state {
     size_t wrong_at;            /* place of the error */
     char wrong[240];            /* the error */
     size_t depth;
-    struct look_frame { char open; bool key; size_t at; } frames[LOOK_DEPTH_MAX];
+    struct lint_frame { char open; bool key; size_t at; } frames[LINT_DEPTH_MAX];
 } jq_lint_state;
 
 /* Check up to the end or, if `braces`, as in a template, up to the `}}` that closes it. False: `wrong` has the error. */
-bool look_over(jq_lint_state *l, const char *text, size_t size, bool braces);
+bool lint_scan(jq_lint_state *l, const char *text, size_t size, bool braces);
 
 /* Which members of its input an expression reads (jq_reads.c): `read` is called for each, perhaps repeatedly. False: it may read all, or `read` returned
  * false. */

@@ -117,7 +117,7 @@ static void check_stuck(search *s)
             while (check_bit(seen, missing))
                 missing++;
             m->told = true;
-            report_say(s->r, check_guessed(s, at) ? PAWL_SEVERITY_WARNING : PAWL_SEVERITY_FAULT, "join-stuck", check_path(s, at, false),
+            report_printf(s->r, check_guessed(s, at) ? PAWL_SEVERITY_WARNING : PAWL_SEVERITY_FAULT, "join-stuck", check_path(s, at, false),
                        "%s: join \"%.100s\" gets stuck: nothing is next, and \"%s\" is not done", s->label, m->j->name, m->j->from[missing]);
         }
     }
@@ -210,7 +210,7 @@ static void check_component(check_loops *l, const uint32_t *members, size_t n)
         buf_fmt(&names, "%s\"%s\"", between, s->g->nodes[i]->name);
         between = ", ";
     }
-    report_say(s->r, PAWL_SEVERITY_WARNING, "endless-loop", check_path(s, first, true), "%s: endless loop of %.140s: only max_steps (%lu) ends it",
+    report_printf(s->r, PAWL_SEVERITY_WARNING, "endless-loop", check_path(s, first, true), "%s: endless loop of %.140s: only max_steps (%lu) ends it",
                s->label, check_text(s, &names), (unsigned long)s->g->max_steps);
 }
 
@@ -300,7 +300,7 @@ static bool check_no_way_out(search *s, const bool *ends)
             continue;
         buf_init(&names, &s->alloc);
         check_names(s, &names, at, "", "\"", "");
-        report_say(s->r, leaves[at] ? PAWL_SEVERITY_WARNING : PAWL_SEVERITY_FAULT, "no-way-out", check_path(s, at, false),
+        report_printf(s->r, leaves[at] ? PAWL_SEVERITY_WARNING : PAWL_SEVERITY_FAULT, "no-way-out", check_path(s, at, false),
                    "%s: no way out from %.140s: no end is reached%s", s->label, check_text(s, &names),
                    leaves[at] ? ", unless a node says so (pawl_halt)" : "");
     }
@@ -329,9 +329,9 @@ static void check_never(search *s)
         if (check_bit(s->ran, i))
             continue;
         path = check_path(s, check_instead(s, i), false);
-        report_say(s->r, PAWL_SEVERITY_FAULT, "never-runs", path, "%s: node \"%s\" never runs", s->label, n->name);
+        report_printf(s->r, PAWL_SEVERITY_FAULT, "never-runs", path, "%s: node \"%s\" never runs", s->label, n->name);
         if (n->gate != NULL || n->before || n->after)
-            report_say(s->r, PAWL_SEVERITY_FAULT, "pause-stuck", path, "%s: node \"%s\": nothing comes to its %s, so nobody is asked", s->label,
+            report_printf(s->r, PAWL_SEVERITY_FAULT, "pause-stuck", path, "%s: node \"%s\": nothing comes to its %s, so nobody is asked", s->label,
                        n->name, n->gate != NULL ? "gate" : "interrupt");
     }
 }
@@ -349,7 +349,7 @@ static void check_two(search *s, check_shared *w, uint32_t at)
             continue;
         }
         w->told = true;
-        report_say(s->r, w->c->c.rule == PAWL_RULE_LAST ? PAWL_SEVERITY_WARNING : PAWL_SEVERITY_FAULT, "two-writers", check_path(s, at, false),
+        report_printf(s->r, w->c->c.rule == PAWL_RULE_LAST ? PAWL_SEVERITY_WARNING : PAWL_SEVERITY_FAULT, "two-writers", check_path(s, at, false),
                    "%s: channel \"%s\": \"%s\" and \"%s\" write it in one superstep, and its rule is %s", s->label, w->c->c.name,
                    s->g->nodes[first]->name, s->g->nodes[i]->name, pawl_rule_name(w->c->c.rule));
     }

@@ -84,7 +84,7 @@ static bool compile_fill(compiling *c, pawl_graph *g, unsigned depth)
         if (n->sub == NULL)
             continue;
         if (depth >= SUBGRAPH_DEPTH_MAX) {
-            report_say(c->report, PAWL_SEVERITY_FAULT, "limit", "", "%s: node \"%s\": more than %d graphs inside each other", c->root->name,
+            report_printf(c->report, PAWL_SEVERITY_FAULT, "limit", "", "%s: node \"%s\": more than %d graphs inside each other", c->root->name,
                        n->name, SUBGRAPH_DEPTH_MAX);
             return true;        /* ends the recursion; the fault is reported */
         }
@@ -137,7 +137,7 @@ static void compile_effect(compiling *c, const pawl_graph *g, const effect_decl 
         if (strcmp(c->effects[i].name, e->name) != 0)
             continue;
         if (!same_limits(&c->effects[i].limits, &e->limits))
-            report_say(c->report, PAWL_SEVERITY_FAULT, "effect-conflict", "", "%s%s%s: effect \"%s\": it has other limits elsewhere",
+            report_printf(c->report, PAWL_SEVERITY_FAULT, "effect-conflict", "", "%s%s%s: effect \"%s\": it has other limits elsewhere",
                        c->root->name, *g->where != '\0' ? "/" : "", g->where, e->name);
         return;
     }

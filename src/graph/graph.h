@@ -170,7 +170,7 @@ const pawl_graph *graph_at(const pawl_machine *m, const char *where);
 /* report.c */
 void report_add(pawl_report *r, pawl_severity severity, const char *kind, const char *text, const char *path);
 pawl_report *report_new(const pawl_alloc *alloc);
-void report_say(pawl_report *r, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...) PAWL_PRINTF(5, 6);
+void report_printf(pawl_report *r, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...) PAWL_PRINTF(5, 6);
 /* graph.c: calls `see` for each declared target of `n`, including PAWL_END. */
 typedef void see_target_fn(void *ctx, const char *to, const way *w);
 void each_target(const pawl_graph *g, const gnode *n, see_target_fn *see, void *ctx);

@@ -568,7 +568,7 @@ static pawl_code sends_drop(plan *p, uint32_t *total)
 /* ---- channels with a user's function ------------------------------------------------------------------------------ */
 
 /* Merges the member of an update for this channel, if there is one. */
-static pawl_code custom_told(pawl_step *s, const machine_channel *mc, const pawl_value *update, const pawl_value **now, bool *any,
+static pawl_code custom_merged(pawl_step *s, const machine_channel *mc, const pawl_value *update, const pawl_value **now, bool *any,
                              pawl_err *err)
 {
     const pawl_value *v = pawl_value_get(update, mc->c.name);
@@ -587,7 +587,7 @@ static pawl_code custom_task(pawl_step *s, const machine_channel *mc, task *tk, 
 
     for (uint32_t j = 0; j < tk->ncalls && rc == PAWL_OK; j++)
         if (tk->calls[j].after == 0)
-            rc = custom_told(s, mc, tk->calls[j].update, now, any, err);
+            rc = custom_merged(s, mc, tk->calls[j].update, now, any, err);
     for (uint32_t j = 0; l != NULL && j < l->nwrites && rc == PAWL_OK; j++) {
         const item_write *w = &l->writes[j];
         const pawl_value *v = w->value;
@@ -615,7 +615,7 @@ static pawl_code custom_one(pawl_step *s, frame *f, const machine_channel *mc, c
     for (uint32_t i = 0; c != NULL && i < f->ntasks && rc == PAWL_OK; i++)
         rc = custom_task(s, mc, &f->tasks[i], &now, any, err);
     for (uint32_t i = 0; c != NULL && i < last->n && rc == PAWL_OK; i++)
-        rc = custom_told(s, mc, last->of[i], &now, any, err);
+        rc = custom_merged(s, mc, last->of[i], &now, any, err);
     *out = (item_write){ .channel = mc->c.name, .value = now, .op = OP_OVERWRITE };
     return rc;
 }

@@ -34,7 +34,7 @@ void report_add(pawl_report *r, pawl_severity severity, const char *kind, const 
     r->count++;
 }
 
-void report_say(pawl_report *r, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...)
+void report_printf(pawl_report *r, pawl_severity severity, const char *kind, const char *path, const char *fmt, ...)
 {
     pawl_err text = {0};
     va_list args;

@@ -179,7 +179,7 @@ static void check_ways_of(search *s, const gnode *n, check_set *options)
 }
 
 /* The options of a node's code: a subset of its declared targets, as sends beside its edges, or as gotos instead of them. */
-static void check_said(search *s, const gnode *n, check_set *options, size_t ways, const uint64_t *said)
+static void check_options_of(search *s, const gnode *n, check_set *options, size_t ways, const uint64_t *said)
 {
     if (n->kind != GNODE_START)
         check_option(s, options, said);
@@ -205,7 +205,7 @@ static void check_gotos_of(search *s, const gnode *n, check_set *options)
         for (uint32_t i = 0; i < n->ngotos; i++)
             if (whole ? round >> i & 1 : round == (size_t)i + 1 || round == rounds - 1)
                 search_to(s, said, n->index, n->gotos[i]);
-        check_said(s, n, options, ways, said);
+        check_options_of(s, n, options, ways, said);
     }
     s->cut = s->cut || (!whole && s->njoins > 0);
 }

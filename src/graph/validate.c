@@ -86,8 +86,8 @@ static const char *path_to(shape *c, uint32_t at, const char *then)
     return out;
 }
 
-#define SAY(c, kind, path, ...) report_say((c)->r, PAWL_SEVERITY_FAULT, kind, path, __VA_ARGS__)
-#define WARN(c, kind, path, ...) report_say((c)->r, PAWL_SEVERITY_WARNING, kind, path, __VA_ARGS__)
+#define SAY(c, kind, path, ...) report_printf((c)->r, PAWL_SEVERITY_FAULT, kind, path, __VA_ARGS__)
+#define WARN(c, kind, path, ...) report_printf((c)->r, PAWL_SEVERITY_WARNING, kind, path, __VA_ARGS__)
 
 /* ---- what is reached ------------------------------------------------------------------------------- */
 
@@ -428,7 +428,7 @@ static void check_kept(shape *c)
     for (const fault *f = c->g->faults; f != NULL; f = f->next) {
         bool inner = *c->g->where != '\0', leads = strncmp(f->f.text, c->g->name, own) == 0 && f->f.text[own] == ':';
 
-        report_say(c->r, f->f.severity, f->f.kind, f->f.path, "%s%s%s", inner ? c->label : "", inner && !leads ? ": " : "",
+        report_printf(c->r, f->f.severity, f->f.kind, f->f.path, "%s%s%s", inner ? c->label : "", inner && !leads ? ": " : "",
                    f->f.text + (inner && leads ? own : 0));
     }
 }

@@ -62,8 +62,8 @@ const char *pawl_anchor_fault_name(pawl_anchor_fault fault)
     return "";
 }
 
-static void tell(anchor_checking *k, pawl_anchor_finding f, const char *fmt, ...) PAWL_PRINTF(3, 4);
-static void tell(anchor_checking *k, pawl_anchor_finding f, const char *fmt, ...)
+static void finding_report(anchor_checking *k, pawl_anchor_finding f, const char *fmt, ...) PAWL_PRINTF(3, 4);
+static void finding_report(anchor_checking *k, pawl_anchor_finding f, const char *fmt, ...)
 {
     char text[512];
     va_list args;
@@ -164,7 +164,7 @@ static pawl_code line_take(anchor_checking *k, const char *text, size_t size, bo
     if (last)
         k->sum.torn++;
     else
-        tell(k, (pawl_anchor_finding){ .fault = PAWL_ANCHOR_NONSENSE, .line = k->line }, "line %" PRIu64 " is no anchor: %s", k->line, why.text);
+        finding_report(k, (pawl_anchor_finding){ .fault = PAWL_ANCHOR_NONSENSE, .line = k->line }, "line %" PRIu64 " is no anchor: %s", k->line, why.text);
     return PAWL_OK;
 }
 
@@ -342,7 +342,7 @@ static pawl_anchor_fault fault_of(unsigned v)
     return v == REWRITTEN ? PAWL_ANCHOR_REWRITTEN : v == CUT ? PAWL_ANCHOR_CUT : v == ABSENT ? PAWL_ANCHOR_MISSING : PAWL_ANCHOR_PRUNED;
 }
 
-static void run_tell(anchor_checking *k, const owner *o, const anchor *first, uint64_t lines, uint64_t newest)
+static void run_report(anchor_checking *k, const owner *o, const anchor *first, uint64_t lines, uint64_t newest)
 {
     const pawl_anchor_fault fault = fault_of(first->verdict);
     const pawl_anchor_finding f = { fault, o->run, first->line, lines, first->seq, newest, first->at_ms, NULL };
@@ -351,16 +351,16 @@ static void run_tell(anchor_checking *k, const owner *o, const anchor *first, ui
     switch (fault) {
     case PAWL_ANCHOR_CUT:
         if (first->seq <= newest)
-            tell(k, f, "%s: task records after entry %llu that were anchored are gone", o->run, seq);
+            finding_report(k, f, "%s: task records after entry %llu that were anchored are gone", o->run, seq);
         else
-            tell(k, f, "%s: its journal ends after entry %llu, and entry %llu was anchored", o->run, is, seq);
+            finding_report(k, f, "%s: its journal ends after entry %llu, and entry %llu was anchored", o->run, is, seq);
         break;
-    case PAWL_ANCHOR_REWRITTEN: tell(k, f, "%s: entry %llu, or what follows it, is not the one that was anchored", o->run, seq); break;
+    case PAWL_ANCHOR_REWRITTEN: finding_report(k, f, "%s: entry %llu, or what follows it, is not the one that was anchored", o->run, seq); break;
     case PAWL_ANCHOR_MISSING:
-        tell(k, f, newest > 0 ? "%s: another run has its id now, and nothing says that the anchored one was removed"
+        finding_report(k, f, newest > 0 ? "%s: another run has its id now, and nothing says that the anchored one was removed"
                               : "%s: the run is not in the store, and nothing says that it was removed", o->run);
         break;
-    default: tell(k, f, "%s: its journal begins after entry %llu, its newest anchored one: nothing ties them", o->run, seq); break;
+    default: finding_report(k, f, "%s: its journal begins after entry %llu, its newest anchored one: nothing ties them", o->run, seq); break;
     }
 }
 
@@ -378,12 +378,12 @@ static void run_judge(anchor_checking *k, const owner *o, anchor *from, const an
             first = a;
     }
     if (w->broken)
-        tell(k, (pawl_anchor_finding){ .fault = PAWL_ANCHOR_DAMAGED, .run = o->run, .seq = w->seq + 1, .line = from->line, .at_ms = from->at_ms },
+        finding_report(k, (pawl_anchor_finding){ .fault = PAWL_ANCHOR_DAMAGED, .run = o->run, .seq = w->seq + 1, .line = from->line, .at_ms = from->at_ms },
              "%s: its chain of hashes is broken at entry %llu", o->run, (unsigned long long)w->seq + 1);
     else if (first != NULL)
-        run_tell(k, o, first, lines, w->seq);
+        run_report(k, o, first, lines, w->seq);
     else if (!tied)
-        run_tell(k, o, end - 1, (uint64_t)(end - from), w->seq);
+        run_report(k, o, end - 1, (uint64_t)(end - from), w->seq);
     else {
         k->sum.good++;
         k->sum.ahead += w->seq > o->newest;
@@ -398,7 +398,7 @@ static void run_absent(anchor_checking *k, const owner *o, anchor *from, const a
     }
     for (anchor *a = from; a < end; a++)
         a->verdict = ABSENT;
-    run_tell(k, o, from, (uint64_t)(end - from), newest);
+    run_report(k, o, from, (uint64_t)(end - from), newest);
 }
 
 static pawl_code run_check(anchor_checking *k, const owner *o, anchor *from, anchor *end, pawl_err *err)
@@ -498,7 +498,7 @@ static pawl_code all_check(anchor_checking *k, pawl_err *err)
     if (rc == PAWL_OK && k->n > 0)
         age_judge(k);
     if (rc == PAWL_OK && k->sum.lines == 0 && k->sum.others > 0 && k->sum.unanchored > 0)
-        tell(k, (pawl_anchor_finding){ .fault = PAWL_ANCHOR_FOREIGN }, "none of the %" PRIu64 " anchors is of this store, %s, which has %zu runs",
+        finding_report(k, (pawl_anchor_finding){ .fault = PAWL_ANCHOR_FOREIGN }, "none of the %" PRIu64 " anchors is of this store, %s, which has %zu runs",
              k->sum.others, k->id, k->sum.unanchored);
     return rc;
 }

@@ -10,7 +10,7 @@
 #ifndef HISTORY_CURRENT_STATE_H
 #define HISTORY_CURRENT_STATE_H
 
-#include "engine/run/look.h"
+#include "engine/run/query.h"
 #include "history/history.h"
 #include "stream/entry_page.h"
 
@@ -24,7 +24,7 @@ typedef struct current_state {
 /* `now` must always be freed, also after a failure. PAWL_GONE: no such run; PAWL_CORRUPT: the journal is damaged. */
 pawl_code current_state_load(current_state *now, pawl_store *s, const char *run, pawl_err *err);
 bool current_state_spawned(const current_state *now);      /* by another run; of one that was loaded */
-/* The same; `seen` gets what it was loaded from, for an engine (run_look_by), and is always to be freed. */
+/* The same; `seen` gets what it was loaded from, for an engine (run_load_seen), and is always to be freed. */
 pawl_code current_state_seen(current_state *now, pawl_store *s, const char *run, run_seen *seen, pawl_err *err);
 void run_seen_free(run_seen *seen);
 void current_state_free(current_state *now);

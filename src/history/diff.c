@@ -47,7 +47,7 @@ typedef struct parting {        /* two runs that are compared, or one of them */
 /* ---- facts ---------------------------------------------------------------------------------------- */
 
 /* A reducer numbers its commands by entries, and a fork numbers them again. */
-static const char *id_told(parting *p, const item *it)
+static const char *event_id(parting *p, const item *it)
 {
     buf_reset(&p->b);
     buf_text(&p->b, it->task);
@@ -75,7 +75,7 @@ static void spec_put(buf *b, const pawl_value *spec)
 }
 
 /* The elements of an item that are compared, as bits; 0 is the name. Element 1, the id, is handled apart. */
-static unsigned elements_told(unsigned kind)
+static unsigned elements_compared(unsigned kind)
 {
     switch ((item_kind)kind) {
     case ITEM_RECORDS: return 0;
@@ -114,7 +114,7 @@ static void name_cut(buf *b, const char *run)
 
 static const char *fact_text(parting *p, const story *st, const item *it, const pawl_value *v, const char *id)
 {
-    unsigned told = elements_told(it->kind);
+    unsigned told = elements_compared(it->kind);
 
     buf_reset(&p->b);
     for (size_t i = 0; i < pawl_value_size(v); i++) {
@@ -144,13 +144,13 @@ static pawl_code fact_add(parting *p, story *st, const pawl_entry *e, const item
     const pawl_value *v;
     fact f = { .of = st->run, .seq = seq, .closes = st->closes, .entry = st->entries, .order = st->n, .kind = it->kind, .hold = it->hold };
 
-    if (elements_told(it->kind) == 0 || (it->kind == ITEM_VISIT && it->visit == 1))     /* the first visit says only when */
+    if (elements_compared(it->kind) == 0 || (it->kind == ITEM_VISIT && it->visit == 1))     /* the first visit says only when */
         return PAWL_OK;
     if (!arena_room(&p->mem, (void **)&st->facts, &st->cap, st->n, sizeof *st->facts))
         return PAWL_NOMEM;
     arena_init(&mem, NULL, it->text_size);
     v = value_read(&mem, e->items_text + it->text_at, it->text_size, "an item", NULL);
-    f.id = item_has_id(it->kind) ? id_told(p, it) : NULL;
+    f.id = item_has_id(it->kind) ? event_id(p, it) : NULL;
     f.text = v == NULL || (item_has_id(it->kind) && f.id == NULL) ? NULL : fact_text(p, st, it, v, f.id);
     arena_free(&mem);
     if (f.text == NULL)
@@ -161,7 +161,7 @@ static pawl_code fact_add(parting *p, story *st, const pawl_entry *e, const item
     return PAWL_OK;
 }
 
-static pawl_code lines_tell(parting *p, story *st, pawl_bytes lines, uint64_t seq, pawl_err *err)
+static pawl_code lines_read(parting *p, story *st, pawl_bytes lines, uint64_t seq, pawl_err *err)
 {
     const char *at = lines.data, *end = at + lines.size;
     pawl_code rc = PAWL_OK;
@@ -236,7 +236,7 @@ static void visits_settle(story *st, size_t from)
     st->n = n;
 }
 
-static pawl_code story_tell(parting *p, story *st, const char *run, uint64_t upto, size_t depth, pawl_err *err);
+static pawl_code story_read(parting *p, story *st, const char *run, uint64_t upto, size_t depth, pawl_err *err);
 
 /* False: the ancestor was removed or replaced. */
 static bool ancestor_is_there(parting *p, const char *run, const char *life, uint64_t seq)
@@ -252,7 +252,7 @@ static bool ancestor_is_there(parting *p, const char *run, const char *life, uin
     return strcmp(hex, life) == 0 && head.seq >= seq;
 }
 
-static pawl_code ancestors_tell(parting *p, story *st, const pawl_value *base, size_t depth, pawl_err *err)
+static pawl_code ancestors_read(parting *p, story *st, const pawl_value *base, size_t depth, pawl_err *err)
 {
     const pawl_value *lineage = pawl_value_get(base, "lineage");
     const char *prev = pawl_value_string(pawl_value_get(base, "prev")), *from = pawl_value_string(pawl_value_get(lineage, "run"));
@@ -269,7 +269,7 @@ static pawl_code ancestors_tell(parting *p, story *st, const pawl_value *base, s
         if (seq == 0)           /* a fork from before its first entry */
             return PAWL_OK;
         from = arena_text(&p->mem, from);
-        rc = from == NULL ? fail(&why, PAWL_NOMEM, "%s: no memory for its history", run) : story_tell(p, st, from, seq, depth + 1, &why);
+        rc = from == NULL ? fail(&why, PAWL_NOMEM, "%s: no memory for its history", run) : story_read(p, st, from, seq, depth + 1, &why);
         st->run = run;
         if (rc == PAWL_OK)
             visits_forget(st);
@@ -283,7 +283,7 @@ static pawl_code ancestors_tell(parting *p, story *st, const pawl_value *base, s
     return PAWL_OK;
 }
 
-static pawl_code story_tell(parting *p, story *st, const char *run, uint64_t upto, size_t depth, pawl_err *err)
+static pawl_code story_read(parting *p, story *st, const char *run, uint64_t upto, size_t depth, pawl_err *err)
 {
     uint64_t base_seq = 0;
     const char *nl;
@@ -298,11 +298,11 @@ static pawl_code story_tell(parting *p, story *st, const char *run, uint64_t upt
     if (rc == PAWL_OK) {
         nl = memchr(text.data, '\n', text.size);
         arena_init(&mem, NULL, (size_t)(nl - text.data));
-        rc = ancestors_tell(p, st, value_read(&mem, text.data, (size_t)(nl - text.data), "a base", NULL), depth, err);
+        rc = ancestors_read(p, st, value_read(&mem, text.data, (size_t)(nl - text.data), "a base", NULL), depth, err);
         arena_free(&mem);
         from = st->n;
         if (rc == PAWL_OK)
-            rc = lines_tell(p, st, (pawl_bytes){ nl + 1, text.size - (size_t)(nl + 1 - text.data) }, base_seq, err);
+            rc = lines_read(p, st, (pawl_bytes){ nl + 1, text.size - (size_t)(nl + 1 - text.data) }, base_seq, err);
         visits_settle(st, from);
     }
     buf_free(&text);
@@ -360,7 +360,7 @@ static bool units_differ(fact **a, size_t na, fact **b, size_t nb)
 }
 
 /* Reports the first fact that the other run does not have; if there is none but this run went further, its last fact. */
-static void side_tell(const story *st, size_t from, size_t at, pawl_diff_side *out)
+static void side_fill(const story *st, size_t from, size_t at, pawl_diff_side *out)
 {
     const fact *first = NULL;
 
@@ -393,8 +393,8 @@ static pawl_code stories_compare(parting *p, story *a, story *b, pawl_diff *out,
         if (some_a == NULL || some_b == NULL)
             return fail(err, PAWL_NOMEM, "%s and %s: no memory to compare them", a->run, b->run);
         if (units_differ(some_a, na, some_b, nb)) {
-            side_tell(a, from_a, i, &out->a);
-            side_tell(b, from_b, j, &out->b);
+            side_fill(a, from_a, i, &out->a);
+            side_fill(b, from_b, j, &out->b);
             out->same = false;
             return PAWL_OK;
         }
@@ -405,10 +405,10 @@ static pawl_code stories_compare(parting *p, story *a, story *b, pawl_diff *out,
 static pawl_code histories_compare(parting *p, const char *a, const char *b, pawl_diff *out, pawl_err *err)
 {
     story one = { .n = 0 }, other = { .n = 0 };
-    pawl_code rc = story_tell(p, &one, a, 0, 0, err);
+    pawl_code rc = story_read(p, &one, a, 0, 0, err);
 
     if (rc == PAWL_OK)
-        rc = story_tell(p, &other, b, 0, 0, err);
+        rc = story_read(p, &other, b, 0, 0, err);
     if (rc == PAWL_OK && strcmp(one.root, other.root) != 0)
         return fail(err, PAWL_GONE, "%s and %s: %s was pruned or removed, so nothing says where they were before", a, b,
                     one.lost != NULL ? one.lost : other.lost);
@@ -417,7 +417,7 @@ static pawl_code histories_compare(parting *p, const char *a, const char *b, paw
 
 /* ---- channels ------------------------------------------------------------------------------------------- */
 
-static bool channel_tell(pawl_state *a, pawl_state *b, const char *name, pawl_diff *out, pawl_channel_diff_fn *fn, void *ctx)
+static bool channel_compare(pawl_state *a, pawl_state *b, const char *name, pawl_diff *out, pawl_channel_diff_fn *fn, void *ctx)
 {
     const pawl_value *x = pawl_state_get(a, name), *y = pawl_state_get(b, name);
 
@@ -432,10 +432,10 @@ static void channels_compare(pawl_state *a, pawl_state *b, pawl_diff *out, pawl_
     bool more = true;
 
     for (uint32_t i = 0; i < a->root.nchannels && more; i++)
-        more = channel_tell(a, b, a->root.channels[i].d->name, out, fn, ctx);
+        more = channel_compare(a, b, a->root.channels[i].d->name, out, fn, ctx);
     for (uint32_t i = 0; i < b->root.nchannels && more; i++)
         if (channel_find(&a->root, b->root.channels[i].d->name) == NULL)
-            more = channel_tell(a, b, b->root.channels[i].d->name, out, fn, ctx);
+            more = channel_compare(a, b, b->root.channels[i].d->name, out, fn, ctx);
 }
 
 /* The newest state with its head; with --at-parting the state at the first difference. */

@@ -193,7 +193,7 @@ static pawl_code fork_append(forking *f, const pawl_head *head, pawl_err *err)
     a.blobs = f->blobs.all;
     a.nblobs = f->blobs.n;
     rc = f->e->store->verbs->append(f->e->store, &a, 1, err);
-    return rc != PAWL_OK || a.rc == PAWL_OK ? rc : fail(err, a.rc, "%s: somebody else works on it", f->fork);
+    return rc != PAWL_OK || a.rc == PAWL_OK ? rc : fail(err, a.rc, "%s: another process works on it", f->fork);
 }
 
 /* Base and blobs are two writes: the lease is held in between, and the run is removed if the second fails. */

@@ -18,7 +18,7 @@ enum { MARKS_MAX = 1000000, MARKS_AT_ONCE = 256, LEASE_MS = 60000 };
 
 typedef struct line_at { size_t at, size, no; } line_at;        /* offsets in the journal; number of the line in the export */
 typedef struct attempts_of { const char *id; uint32_t count; int64_t first_ms, again_ms; } attempts_of;
-typedef struct told_answer { const char *id; size_t order; pawl_bytes value; } told_answer;
+typedef struct sent_answer { const char *id; size_t order; pawl_bytes value; } sent_answer;
 
 typedef struct importing {
     pawl_store *s;
@@ -45,7 +45,7 @@ typedef struct importing {
     pawl_state *st;
     uint64_t base_seq;
     wait_list waits;            /* all waits of the journal */
-    told_answer *answers;
+    sent_answer *answers;
     size_t nanswers, answers_cap;
 } importing;
 
@@ -333,7 +333,7 @@ static bool waits_note(importing *i, const pawl_entry *e)
                 canon(&b, it->value);
             else
                 buf_text(&b, "null");
-            i->answers[i->nanswers] = (told_answer){ .id = id_kept(i, it), .order = i->nanswers };
+            i->answers[i->nanswers] = (sent_answer){ .id = id_kept(i, it), .order = i->nanswers };
             i->answers[i->nanswers].value = (pawl_bytes){ b.failed ? NULL : arena_strdup(&i->mem, b.data, b.size), b.size };
             buf_free(&b);
             if (i->answers[i->nanswers].id == NULL || i->answers[i->nanswers++].value.data == NULL)
@@ -350,14 +350,14 @@ static int by_id(const void *a, const void *b)
 
 static int by_answered(const void *a, const void *b)
 {
-    const told_answer *x = a, *y = b;
+    const sent_answer *x = a, *y = b;
     int order = strcmp(x->id, y->id);
 
     return order != 0 ? order : x->order < y->order ? -1 : x->order > y->order;
 }
 
 /* The last answer: a question about an outcome may be asked repeatedly. */
-static const told_answer *answer_last(const importing *i, const char *id)
+static const sent_answer *answer_last(const importing *i, const char *id)
 {
     size_t low = 0, high = i->nanswers;
 
@@ -385,7 +385,7 @@ static bool waits_settle(importing *i)
         qsort(i->answers, i->nanswers, sizeof *i->answers, by_answered);
     for (size_t k = 0; k < i->waits.n; k++) {
         pawl_waiting *w = &i->waits.all[k];
-        const told_answer *a;
+        const sent_answer *a;
 
         if (open.n > 0 && bsearch(w, open.all, open.n, sizeof *open.all, by_id) != NULL)
             continue;
@@ -466,7 +466,7 @@ static pawl_code append_one(importing *i, pawl_append *a, pawl_err *err)
 {
     pawl_code rc = i->s->verbs->append(i->s, a, 1, err);
 
-    return rc != PAWL_OK || a->rc == PAWL_OK ? rc : fail(err, a->rc, "%s: somebody else works on it", i->id);
+    return rc != PAWL_OK || a->rc == PAWL_OK ? rc : fail(err, a->rc, "%s: another process works on it", i->id);
 }
 
 /* Writes what the run has beside its lines first, while nobody can drive it: a command that was started must not look as if it had not been. */
@@ -494,7 +494,7 @@ static pawl_code marks_put(importing *i, pawl_mark *some, size_t *n, pawl_err *e
 
     for (size_t k = 0; k < *n && rc == PAWL_OK; k++)
         if (some[k].rc != PAWL_OK)
-            rc = fail(err, some[k].rc, "%s: somebody else works on it", i->id);
+            rc = fail(err, some[k].rc, "%s: another process works on it", i->id);
     *n = 0;
     return rc;
 }

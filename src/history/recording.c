@@ -64,7 +64,7 @@ static pawl_code asked_add(recording *r, const pawl_command *cmd)
     return PAWL_OK;
 }
 
-static pawl_code look_for_calls(recording *r)
+static pawl_code calls_read(recording *r)
 {
     pawl_command cmd;
     pawl_code rc = PAWL_OK;
@@ -75,7 +75,7 @@ static pawl_code look_for_calls(recording *r)
     return rc;
 }
 
-static pawl_code receipt_tell(recording *r, const item *it)
+static pawl_code receipt_match(recording *r, const item *it)
 {
     const pawl_value *usage = pawl_value_get(it->more, "usage"), *tokens = pawl_value_get(usage, "tokens");
     recorded_call *a;
@@ -110,8 +110,8 @@ static pawl_code line_fold(recording *r, pawl_bytes line, pawl_step *step)
         rc = pawl_apply(r->st, e, r->err);
     for (const item *it = rc == PAWL_OK ? e->items : NULL; it != NULL && rc == PAWL_OK; it = it->next)
         if (it->kind == ITEM_RECEIPT)
-            rc = receipt_tell(r, it);
-    return rc == PAWL_OK ? look_for_calls(r) : rc;
+            rc = receipt_match(r, it);
+    return rc == PAWL_OK ? calls_read(r) : rc;
 }
 
 static pawl_code lines_fold(recording *r, const buf *text, const pawl_loader *loader)
@@ -126,7 +126,7 @@ static pawl_code lines_fold(recording *r, const buf *text, const pawl_loader *lo
     else
         fail(r->err, PAWL_NOMEM, "no memory for a record");
     if (rc == PAWL_OK)
-        rc = look_for_calls(r);
+        rc = calls_read(r);
     while (rc == PAWL_OK && (at = nl + 1) < end && (nl = memchr(at, '\n', (size_t)(end - at))) != NULL)
         rc = line_fold(r, (pawl_bytes){ at, (size_t)(nl - at) }, step);
     pawl_state_free(r->st);
@@ -143,7 +143,7 @@ pawl_code pawl_llm_recording_of_run(pawl_store *s, const char *run, const char *
     pawl_code rc;
 
     if (s == NULL || effect == NULL || sink == NULL)
-        return fail(err, PAWL_INVALID, "a record is asked of no store or no effect, or told to nobody");
+        return fail(err, PAWL_INVALID, "a record needs a store, an effect and a function: one of them is NULL");
     arena_init(&r.mem, NULL, 4096);
     buf_init(&text, NULL);
     blobs_begin(&blobs, s, run);

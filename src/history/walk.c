@@ -54,7 +54,7 @@ pawl_code pawl_history_walk(pawl_store *s, const char *run, uint64_t after, uint
     pawl_code rc = PAWL_OK;
 
     if (s == NULL || fn == NULL)
-        return fail(err, PAWL_INVALID, "a history is asked of no store, or told to nobody");
+        return fail(err, PAWL_INVALID, "a history needs a store and a function: one of them is NULL");
     if ((w.step = pawl_step_new(NULL)) == NULL)
         return fail(err, PAWL_NOMEM, "no memory for a history");
     if (after == 0)

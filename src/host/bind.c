@@ -41,7 +41,7 @@ size_t pawl_host_tools(const pawl_tools *tools, pawl_agent_tool *out, size_t mos
 pawl_code pawl_host_bind(pawl_engine *e, const pawl_tools *tools, pawl_err *err)
 {
     const size_t n = tools != NULL ? pawl_tools_count(tools) : 0;
-    pawl_code rc = e != NULL ? pawl_engine_tell(e, err) : fail(err, PAWL_INVALID, "there is no engine to bind tools to");
+    pawl_code rc = e != NULL ? pawl_engine_add_tell(e, err) : fail(err, PAWL_INVALID, "there is no engine to bind tools to");
 
     if (rc == PAWL_OK)
         rc = pawl_engine_effect(e, "hook", effect_hook, NULL, PAWL_CLASS_AT_LEAST_ONCE, err);

@@ -91,7 +91,7 @@ static bool is_kept_text(const pawl_item_change *ch)
 }
 
 /* Whether a run or a handler has output something. Other changes of items are not chunks. */
-static bool is_said(const pawl_item_change *ch)
+static bool is_chunk(const pawl_item_change *ch)
 {
     if (ch->live > 0)
         return (ch->what & PAWL_ITEM_GAP) != 0 || (strcmp(ch->part, "started") != 0 && strcmp(ch->part, "again") != 0);
@@ -124,7 +124,7 @@ static const pawl_value *delta_of(arena *mem, const pawl_delta *d, pawl_chunk_ki
 }
 
 /* NULL: not of that kind, or no memory. */
-static const pawl_value *said_of(arena *mem, const pawl_item_change *ch, const pawl_value *v, pawl_chunk_kind *kind)
+static const pawl_value *chunk_value(arena *mem, const pawl_item_change *ch, const pawl_value *v, pawl_chunk_kind *kind)
 {
     const chunk_row *one;
     pawl_delta said;
@@ -303,7 +303,7 @@ static pawl_code change_take(pawl_chunks *c, source *s, const pawl_item_change *
     *out = (pawl_chunk){ .run = s->id, .seq = ch->seq, .index = ch->index, .live = ch->live, .time_ms = ch->time_ms };
     if (s->parent != NULL && s->parent->awaited == s)
         s->parent->held_ms = steady_ms();
-    if ((v = said_of(&c->mem, ch, v, &kind)) != NULL && (out->json = json_of(c, v)) != NULL)
+    if ((v = chunk_value(&c->mem, ch, v, &kind)) != NULL && (out->json = json_of(c, v)) != NULL)
         out->kind = kind;
     if (c->mem.failed || (v != NULL && out->json == NULL) ||
         (out->kind == PAWL_CHUNK_SUB_AGENT_SPAWNED && run != NULL && source_add(c, s, run, false) == NULL))
@@ -333,7 +333,7 @@ static pawl_code source_next(pawl_chunks *c, source *s, pawl_chunk *out, pawl_er
                  s->parent != NULL && s->parent->over ? PAWL_HALTED : PAWL_PENDING;  /* it will start, or never will */
         else
             rc = pawl_items_next(s->r, &ch, &why);
-        if (rc == PAWL_OK && is_said(&ch))
+        if (rc == PAWL_OK && is_chunk(&ch))
             rc = change_take(c, s, &ch, out, &why);
     }
     s->over = rc == PAWL_HALTED || (rc == PAWL_GONE && s->parent != NULL);
@@ -457,7 +457,7 @@ pawl_code pawl_chunks_wait(pawl_chunks *c, int64_t timeout_ms, pawl_chunk *out, 
             return rc;
         going = rest(c, until);
     }
-    return fail(err, PAWL_CANCELED, "its reader was told to stop");
+    return fail(err, PAWL_CANCELED, "its reader was asked to stop");
 }
 
 void pawl_chunks_stop(pawl_chunks *c)

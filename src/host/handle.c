@@ -49,7 +49,7 @@ static pawl_code is_there(pawl_handle *a, pawl_store *s, pawl_err *err)
 
     if (rc != PAWL_OK)
         return rc;
-    return head.over ? fail(err, PAWL_CONFLICT, "%s: it is over, and is told nothing more", a->id) : PAWL_OK;
+    return head.over ? fail(err, PAWL_CONFLICT, "%s: the run has ended, and takes no more messages", a->id) : PAWL_OK;
 }
 
 static pawl_code signal_leave(pawl_handle *a, const char *name, const char *value, pawl_err *err)
@@ -97,7 +97,7 @@ static pawl_code retry_leave(pawl_handle *a, pawl_store *s, pawl_err *err)
     pawl_code rc = current_state_load(&now, s, a->id, err);
 
     if (rc == PAWL_OK)
-        rc = pawl_agent_look(now.st, &v, err);
+        rc = pawl_agent_display(now.st, &v, err);
     if (rc == PAWL_OK && pawl_state_status(now.st) == PAWL_STATUS_FAILED)
         d = (pawl_delivery){ .kind = PAWL_DELIVER_REOPEN };
     else if (rc == PAWL_OK && !pawl_agent_can_retry(now.st))
@@ -179,7 +179,7 @@ static bool is_above(pawl_store *s, const char *run, const char *of)
 }
 
 /* Searches the run's own waits, then those of the children that it waits for, at any depth; with an id only in its run. */
-static pawl_code waits_look(pawl_handle *a, pawl_store *s, meaning *m, pawl_err *err)
+static pawl_code waits_find(pawl_handle *a, pawl_store *s, meaning *m, pawl_err *err)
 {
     char of[ASKS_RUN_BYTES];
     asks all;
@@ -202,7 +202,7 @@ static pawl_code waits_look(pawl_handle *a, pawl_store *s, meaning *m, pawl_err 
 
 static pawl_code meant(pawl_handle *a, pawl_store *s, meaning *m, pawl_err *err)
 {
-    const pawl_code rc = waits_look(a, s, m, err);
+    const pawl_code rc = waits_find(a, s, m, err);
 
     if (rc != PAWL_OK)
         return rc;

@@ -188,7 +188,7 @@ pawl_code pawl_host_list(pawl_host *h, const pawl_filter *filter, pawl_head_fn *
     pawl_code rc;
 
     if (h == NULL || fn == NULL)
-        return fail(err, PAWL_INVALID, "runs of a host are told to somebody");
+        return fail(err, PAWL_INVALID, "a list of runs needs a host and a function: one of them is NULL");
     s = host_hold(h);
     rc = s->verbs->list(s, filter != NULL ? filter : &all, fn, ctx, err);
     host_let(h);

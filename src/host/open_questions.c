@@ -68,7 +68,7 @@ static const char *call_of(pawl_state *st, const char *child)
 }
 
 /* A message of an agent to its children, such as an interrupt, that was not delivered yet. */
-static bool is_tell(pawl_state *st, const pawl_command *cmd)
+static bool is_tell_command(pawl_state *st, const pawl_command *cmd)
 {
     return cmd->effect != NULL && strcmp(cmd->effect, "tell") == 0 && pawl_state_get(st, "@agent") != NULL;
 }
@@ -90,7 +90,7 @@ static pawl_code children_read(question_reader *r, pawl_state *st, pawl_step *st
         if (cmd.kind != PAWL_COMMAND_SPAWN) {
             r->out->works = true;
             if (r->mail != NULL)
-                *r->mail = *r->mail || is_tell(st, &cmd);
+                *r->mail = *r->mail || is_tell_command(st, &cmd);
             continue;
         }
         spawned++;

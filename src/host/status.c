@@ -90,7 +90,7 @@ static pawl_code state_copy(pawl_state *st, pawl_handle_view *v, arena *mem, paw
     v->status = pawl_state_status(st);
     v->seq = pawl_state_seq(st);
     v->time_ms = pawl_state_time_ms(st);
-    if ((rc = pawl_agent_look(st, &a, err)) != PAWL_OK)
+    if ((rc = pawl_agent_display(st, &a, err)) != PAWL_OK)
         return rc;
     end = pawl_value_string(pawl_value_get(pawl_state_get(st, "@agent"), "end"));
     /* in its journal a turn that was interrupted ends in `done`, and the agent goes on with the next message */
@@ -184,7 +184,7 @@ static pawl_code children_copy(pawl_handle *a, pawl_store *s, pawl_state *st, pa
     return one != NULL && ask_is_childs(one, a->id) ? child_copy(s, one, v, mem, err) : PAWL_OK;
 }
 
-static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, asks *all, arena *mem, pawl_err *err)
+static pawl_code status_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, asks *all, arena *mem, pawl_err *err)
 {
     current_state now;
     pawl_head head;
@@ -200,23 +200,23 @@ static pawl_code look_held(pawl_handle *a, pawl_store *s, pawl_handle_view *v, a
     v->has_mail = v->has_mail && !pawl_status_terminal(v->status);
     v->over = pawl_status_terminal(v->status);
     current_state_free(&now);
-    return rc == PAWL_NOMEM || (rc == PAWL_OK && mem->failed) ? fail(err, PAWL_NOMEM, "%s: no memory for how it stands", a->id) : rc;
+    return rc == PAWL_NOMEM || (rc == PAWL_OK && mem->failed) ? fail(err, PAWL_NOMEM, "%s: no memory for its status", a->id) : rc;
 }
 
 /* *all is in the memory of *out. */
-static pawl_code looked(pawl_handle *a, pawl_handle_view *out, asks *all, pawl_err *err)
+static pawl_code status_read(pawl_handle *a, pawl_handle_view *out, asks *all, pawl_err *err)
 {
     pawl_handle_view v = { .badge = pawl_shown_badge(PAWL_SHOWN_NOTHING) };
     arena *mem;
     pawl_code rc;
 
     if (a == NULL || out == NULL)
-        return fail(err, PAWL_INVALID, "how it stands is told of a handle, to somebody");
+        return fail(err, PAWL_INVALID, "a status needs a handle, and a place: one of them is NULL");
     if ((mem = mem_new(&a->h->alloc, sizeof *mem)) == NULL)
-        return fail(err, PAWL_NOMEM, "%s: no memory for how it stands", a->id);
+        return fail(err, PAWL_NOMEM, "%s: no memory for its status", a->id);
     arena_init(mem, &a->h->alloc, 1024);
     *all = (asks){0};
-    rc = look_held(a, host_hold(a->h), &v, all, mem, err);
+    rc = status_held(a, host_hold(a->h), &v, all, mem, err);
     host_let(a->h);
     v.kept = mem;
     if (rc == PAWL_OK)
@@ -230,7 +230,7 @@ pawl_code pawl_handle_state(pawl_handle *a, pawl_handle_view *out, pawl_err *err
 {
     asks all;
 
-    return looked(a, out, &all, err);
+    return status_read(a, out, &all, err);
 }
 
 void pawl_handle_view_free(pawl_handle_view *v)
@@ -255,7 +255,7 @@ pawl_code pawl_handle_asks(pawl_handle *a, pawl_asked_fn *fn, void *ctx, pawl_er
     pawl_code rc;
 
     if (a == NULL || fn == NULL)
-        return fail(err, PAWL_INVALID, "%s: what is asked is told to somebody", a != NULL ? a->id : "there is no handle");
+        return fail(err, PAWL_INVALID, "%s: the list of questions needs a handle and a function: one of them is NULL", a != NULL ? a->id : "no handle");
     arena_init(&mem, &a->h->alloc, 1024);
     s = host_hold(a->h);
     if ((rc = handle_head(a, s, &head, err)) == PAWL_OK)
@@ -358,7 +358,7 @@ static pawl_code stands(pawl_handle *a, standing *s, pawl_err *err)
     s->moved = moved(store, &s->all);
     host_let(a->h);
     standing_free(s);
-    if ((rc = looked(a, &s->v, &s->all, err)) != PAWL_OK)
+    if ((rc = status_read(a, &s->v, &s->all, err)) != PAWL_OK)
         s->v = (pawl_handle_view){ .kept = NULL };
     return rc;
 }
@@ -378,7 +378,7 @@ static bool children_moved(pawl_handle *a, standing *s)
     return did;
 }
 
-static bool tells(const standing *s, const pawl_stream_event *ev)
+static bool state_may_change(const standing *s, const pawl_stream_event *ev)
 {
     return (s->v.has_mail && ev->live == 0) || strcmp(ev->name != NULL ? ev->name : "", ev->kind == PAWL_STREAM_TASKS ? "ask" : "state") == 0;
 }
@@ -395,7 +395,7 @@ static pawl_code something(pawl_handle *a, pawl_stream *r, standing *s, int64_t 
         const bool looks = s->all.nchildren > 0 && left > CHILDREN_MS;
 
         rc = pawl_stream_wait(r, looks ? CHILDREN_MS : left, &ev, err);
-        if (rc == PAWL_OK ? tells(s, &ev) : rc != PAWL_PENDING || !looks || children_moved(a, s))
+        if (rc == PAWL_OK ? state_may_change(s, &ev) : rc != PAWL_PENDING || !looks || children_moved(a, s))
             return rc < 0 ? rc : PAWL_OK;
     }
 }
@@ -497,7 +497,7 @@ pawl_stream *pawl_handle_subscribe(pawl_handle *a, const pawl_stream_options *op
 
 /* ---- as it stood ---------------------------------------------------------------------------------------------- */
 
-typedef struct telling { pawl_shown_fn *fn; void *ctx; } telling;
+typedef struct status_following { pawl_shown_fn *fn; void *ctx; } status_following;
 
 static pawl_shown shown_named(const char *name)
 {
@@ -509,7 +509,7 @@ static pawl_shown shown_named(const char *name)
 
 static bool see_entry(void *ctx, uint64_t seq, const pawl_entry *entry)
 {
-    const telling *t = ctx;
+    const status_following *t = ctx;
     const pawl_value *v;
     const char *name, *node;
 
@@ -524,13 +524,13 @@ static bool see_entry(void *ctx, uint64_t seq, const pawl_entry *entry)
 
 pawl_code pawl_handle_states(pawl_handle *a, pawl_shown_fn *fn, void *ctx, pawl_err *err)
 {
-    telling t = { fn, ctx };
+    status_following t = { fn, ctx };
     pawl_head head;
     pawl_store *s;
     pawl_code rc;
 
     if (a == NULL || fn == NULL)
-        return fail(err, PAWL_INVALID, "%s: states are told to somebody", a != NULL ? a->id : "there is no handle");
+        return fail(err, PAWL_INVALID, "%s: following the status needs a handle and a function: one of them is NULL", a != NULL ? a->id : "no handle");
     s = host_hold(a->h);
     if ((rc = handle_head(a, s, &head, err)) == PAWL_OK)
         rc = pawl_history_walk(s, a->id, 0, 0, see_entry, &t, err);

@@ -70,7 +70,7 @@ static pack_extent pack_measure(packer *p)
 
 /* ---- laying out ------------------------------------------------------------------------------- */
 
-static char format_look(packer *p)
+static char format_peek(packer *p)
 {
     while (*p->at == ' ' || *p->at == '\t' || *p->at == '\n')
         p->at++;
@@ -79,7 +79,7 @@ static char format_look(packer *p)
 
 static bool format_take(packer *p, char c)
 {
-    if (format_look(p) != c)
+    if (format_peek(p) != c)
         return false;
     p->at++;
     return true;
@@ -215,7 +215,7 @@ static pawl_code pack_holder(packer *p, size_t depth)
 
 static pawl_code pack_value(packer *p, size_t depth)
 {
-    switch (format_look(p)) {
+    switch (format_peek(p)) {
     case '{':
     case '[': return pack_holder(p, depth);
     case 's': p->at++; return pack_string(p);
@@ -245,7 +245,7 @@ static const pawl_value *pack_all(packer *p, const pack_extent *e)
     p->text = (char *)(root + e->nodes);
     if (pack_value(p, 0) != PAWL_OK)
         return NULL;
-    if (format_look(p) != '\0') {
+    if (format_peek(p) != '\0') {
         format_fail(p, "something follows the value");
         return NULL;
     }

@@ -74,7 +74,7 @@ static pawl_code laps_put(pawl_state *st, const window *w, const laps **to)
 /* ---- a command ---------------------------------------------------------------------------------- */
 
 /* The text of a call for the question, truncated between two characters. */
-static void lap_says(lap *l, const char *effect, const char *args, size_t size)
+static void lap_text(lap *l, const char *effect, const char *args, size_t size)
 {
     const size_t head = strlen(effect), room = sizeof l->says - head - 6;
     const bool cut = size > room;
@@ -132,7 +132,7 @@ pawl_code lap_of(pawl_state *st, arena *a, const task *tk, const char *text, siz
             canon(&b, args);
         *l = (lap){0};
         if (!b.failed && !beside.failed)
-            lap_says(l, effect, b.data + head, b.size - head);
+            lap_text(l, effect, b.data + head, b.size - head);
         if (st->progress_nodes > 0 && tk->node_size <= NAME_BYTES_MAX)
             memcpy(l->node, tk->name, tk->node_size);
         buf_put(&b, beside.data, beside.size);
@@ -319,9 +319,9 @@ static void lap_code(buf *b, const lap *l)
     buf_char(b, ']');
 }
 
-typedef struct teller { buf *b; bool tasks, fork, any; } teller;
+typedef struct laps_writer { buf *b; bool tasks, fork, any; } laps_writer;
 
-static void laps_code(teller *t, const char *path, const laps *l)
+static void laps_code(laps_writer *t, const char *path, const laps *l)
 {
     if (l == NULL)
         return;
@@ -337,7 +337,7 @@ static void laps_code(teller *t, const char *path, const laps *l)
     t->any = true;
 }
 
-static void frame_tells(teller *t, const frame *f, const char *path, const char *prefix)
+static void frame_code(laps_writer *t, const frame *f, const char *path, const char *prefix)
 {
     char own[PATH_BYTES_MAX + 64], inner[PATH_BYTES_MAX + 128];
     buf p = { .data = own, .cap = sizeof own }, q = { .data = inner, .cap = sizeof inner };
@@ -366,32 +366,32 @@ static void frame_tells(teller *t, const frame *f, const char *path, const char 
         buf_uint(&q, tk->child->superstep);
         buf_char(&q, '/');
         inner[q.size] = '\0';
-        frame_tells(t, tk->child, own, inner);
+        frame_code(t, tk->child, own, inner);
     }
 }
 
 bool progress_any(const pawl_state *st, bool fork)
 {
-    teller t = { .fork = fork };
+    laps_writer t = { .fork = fork };
 
     if (st->no_progress == 0)
         return false;
-    frame_tells(&t, &st->root, "", "");
+    frame_code(&t, &st->root, "", "");
     t.tasks = true;
-    frame_tells(&t, &st->root, "", "");
+    frame_code(&t, &st->root, "", "");
     return t.any;
 }
 
 void progress_code(const pawl_state *st, buf *b, bool fork)
 {
-    teller t = { .b = b, .fork = fork };
+    laps_writer t = { .b = b, .fork = fork };
 
     buf_text(b, "{\"frames\":[");
-    frame_tells(&t, &st->root, "", "");
+    frame_code(&t, &st->root, "", "");
     buf_text(b, "],\"tasks\":[");
     t.tasks = true;
     t.any = false;
-    frame_tells(&t, &st->root, "", "");
+    frame_code(&t, &st->root, "", "");
     buf_text(b, "]}");
 }
 

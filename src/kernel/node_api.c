@@ -386,7 +386,7 @@ pawl_code pawl_call(pawl_step *s, const char *effect, const pawl_value *args, co
 }
 
 /* The cost that a call states replaces the declared cost of its effect. */
-static pawl_code cost_said(pawl_step *s, const pawl_cost *cost, const pawl_limits **limits, pawl_limits *own)
+static pawl_code cost_check(pawl_step *s, const pawl_cost *cost, const pawl_limits **limits, pawl_limits *own)
 {
     if (cost == NULL)
         return PAWL_OK;
@@ -421,7 +421,7 @@ pawl_code pawl_call_with(pawl_step *s, const char *effect, const pawl_value *arg
         limits = s->v->node_limits;
     if (s->v->plan && s->v->cursor >= s->v->task->ncalls && (limits == NULL || limits->cls != PAWL_CLASS_PURE))
         return visit_mode_denies(s, RANK_DEFAULT, RANK_PLAN);
-    if ((rc = cost_said(s, cost, &limits, &own)) != PAWL_OK)
+    if ((rc = cost_check(s, cost, &limits, &own)) != PAWL_OK)
         return rc;
     due = cost_due(limits);
     spec = spec_call(s, effect, args, limits, NULL, &size);

@@ -131,7 +131,7 @@ pawl_code step_end(pawl_step *s, pawl_status status, const char *reason, size_t 
 }
 
 /* The deadline in the base cancels the run: stores that as the reason. */
-static pawl_code deadline_told(pawl_step *s, pawl_err *err)
+static pawl_code deadline_end(pawl_step *s, pawl_err *err)
 {
     size_t size;
     const char *reason = reason_code(s, PAWL_TIMEOUT, "deadline", NULL, &size);
@@ -150,7 +150,7 @@ pawl_code step_cancel(pawl_step *s, pawl_err *err)
 {
     const pawl_state *st = s->st;
     bool now = s->ev->kind == PAWL_EV_CANCEL, again = now && s->was_canceling;
-    pawl_code rc = now && !again && s->ev->by != NULL && strcmp(s->ev->by, BY_DEADLINE) == 0 ? deadline_told(s, err) : PAWL_OK;
+    pawl_code rc = now && !again && s->ev->by != NULL && strcmp(s->ev->by, BY_DEADLINE) == 0 ? deadline_end(s, err) : PAWL_OK;
 
     if (rc == PAWL_OK && state_canceling(st) && st->waits > 0)      /* else all that is open would be looked at after each receipt */
         rc = step_drop(s, false, err);

@@ -108,7 +108,7 @@ pawl_code visit_command(pawl_step *s, unsigned kind, int64_t time_ms, unsigned w
     return c->outcome == PAWL_OUTCOME_DONE ? PAWL_OK : PAWL_EFFECT;
 }
 
-static bool says_time(const pawl_step *s, const visit *v)
+static bool has_time(const pawl_step *s, const visit *v)
 {
     if (v->task == NULL || v->task->at != TASK_READY || v->task->timed)
         return false;
@@ -117,7 +117,7 @@ static bool says_time(const pawl_step *s, const visit *v)
 
 void visit_follows(const pawl_step *s, visit *v)
 {
-    if (v->frame->parent != NULL && says_time(s, v))
+    if (v->frame->parent != NULL && has_time(s, v))
         v->now = v->at = v->frame->now_ms;
 }
 
@@ -125,7 +125,7 @@ pawl_code visit_time_item(pawl_step *s, visit *v, pawl_err *err)
 {
     item *it;
 
-    if (!says_time(s, v))
+    if (!has_time(s, v))
         return PAWL_OK;
     if ((it = step_item(s, ITEM_VISIT)) == NULL)
         return PAWL_NOMEM;

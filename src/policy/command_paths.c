@@ -39,7 +39,7 @@ static bool path_place(walker *k, const char *text, size_t size, uint32_t flags,
 }
 
 /* Emits a path; after a cd both places where it may be. */
-static bool tell(walker *k, const shell_word *w, const char *text, size_t size, uint32_t flags)
+static bool path_report(walker *k, const shell_word *w, const char *text, size_t size, uint32_t flags)
 {
     const policy_call *c = k->c;
     bool relative = size == 0 || (*text != '/' && (flags & WORD_TILDE) == 0);
@@ -90,10 +90,10 @@ static bool visit_operands(walker *k, const shell_part *p, operand_use use)
         if (text == NULL)
             continue;
         k->w.edit = use != OPERAND_READ;
-        if (!tell(k, w, text, size, flags))
+        if (!path_report(k, w, text, size, flags))
             return false;
         k->w.edit = false;
-        if (use == OPERAND_BOTH && !tell(k, w, text, size, flags))
+        if (use == OPERAND_BOTH && !path_report(k, w, text, size, flags))
             return false;
     }
     if (p->more) {
@@ -120,7 +120,7 @@ static bool visit_part(walker *k, size_t i)
         k->w.edit = !x->reads;
         k->w.redirection = true;
         k->w.removal = false;
-        if (!tell(k, &x->to, x->to.text, x->to.size, x->to.flags))
+        if (!path_report(k, &x->to, x->to.text, x->to.size, x->to.flags))
             return false;
     }
     if (p.count == 0)
@@ -201,7 +201,7 @@ static bool reads_tree(const shell *s, const shell_part *p, bool *hidden)
     return true;
 }
 
-static bool tree_tell(walker *k, const shell_part *p, bool hidden, call_tree_fn *fn, void *ctx)
+static bool tree_report(walker *k, const shell_part *p, bool hidden, call_tree_fn *fn, void *ctx)
 {
     const shell *s = &k->c->sh;
     const bool moved = k->moved == 1;
@@ -243,7 +243,7 @@ void call_trees(const pawl_policy *p, const pawl_request *q, call_tree_fn *fn, v
         if (text_listed(c.sh.words[part.first].text, c.sh.words[part.first].size, " cd pushd popd "))
             move(&k, &part);
         else if (reads_tree(&c.sh, &part, &hidden))
-            on = tree_tell(&k, &part, hidden, fn, ctx);
+            on = tree_report(&k, &part, hidden, fn, ctx);
     }
 }
 
@@ -314,11 +314,11 @@ size_t call_path_rule(const policy_call *c, size_t from, size_t to, size_t *part
 
 /* ---- paths whose links the caller must resolve --------------------------------------------------------------------------- */
 
-typedef struct path_teller { pawl_path_fn *fn; void *ctx; } path_teller;
+typedef struct path_reporter { pawl_path_fn *fn; void *ctx; } path_reporter;
 
 static bool visit_key(void *ctx, const command_path *w)
 {
-    const path_teller *t = ctx;
+    const path_reporter *t = ctx;
 
     return w->key == NULL || t->fn(t->ctx, w->key);
 }
@@ -335,7 +335,7 @@ void pawl_policy_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn
 
 void call_paths(const pawl_policy *p, const pawl_request *q, pawl_path_fn *fn, void *ctx)
 {
-    path_teller t = { fn, ctx };
+    path_reporter t = { fn, ctx };
     policy_call c;
 
     call_read(&c, p, q);

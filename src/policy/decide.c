@@ -490,7 +490,7 @@ static bool mode_allows(const policy_call *c, const policy_question *a, const co
         by_mode(c, PAWL_BEHAVIOR_ALLOW, "allowed by the mode, for it only reads, or edits inside the workspace", SIZE_MAX, out);
         return true;
     }
-    if (pawl_mode_says(a->mode, a->cls, inside) != PAWL_BEHAVIOR_ALLOW)
+    if (pawl_mode_decision(a->mode, a->cls, inside) != PAWL_BEHAVIOR_ALLOW)
         return false;
     by_mode(c, PAWL_BEHAVIOR_ALLOW, a->mode == PAWL_MODE_BYPASS ? "allowed by the mode, which asks nothing" : "allowed by the mode", SIZE_MAX, out);
     return true;

@@ -5,7 +5,7 @@
 
 /* ---- which rules fit ----------------------------------------------------------------------------------------------- */
 
-static bool tell_fit(const policy_call *c, const pawl_decision *out, size_t i, size_t part, pawl_fits_fn *fn, void *ctx)
+static bool fit_report(const policy_call *c, const pawl_decision *out, size_t i, size_t part, pawl_fits_fn *fn, void *ctx)
 {
     pawl_bytes b = call_subject(c, part);
     char text[160] = "";
@@ -38,7 +38,7 @@ void pawl_policy_why(const pawl_policy *p, const pawl_request *q, pawl_decision 
     call_read(&c, p, q);
     call_decide(&c, out);
     for (size_t i = 0; p != NULL && fn != NULL && i < p->count; i++)
-        if ((fits_some(&c, i, &part) || i == out->rule) && !tell_fit(&c, out, i, part, fn, ctx))
+        if ((fits_some(&c, i, &part) || i == out->rule) && !fit_report(&c, out, i, part, fn, ctx))
             return;
 }
 
@@ -271,7 +271,7 @@ static bool same_rule(const policy_rule *a, const policy_rule *b)
     return strcmp(a->info.text, b->info.text) == 0 && a->spec == b->spec && (a->spec != SPEC_PATH || same_pattern(&a->path, &b->path));
 }
 
-static bool told_before(const pawl_policy *p, size_t n, const policy_rule *r)
+static bool rule_is_twice(const pawl_policy *p, size_t n, const policy_rule *r)
 {
     for (size_t i = 0; i < n; i++)
         if (same_rule(&p->rules[i], r))
@@ -293,7 +293,7 @@ pawl_code pawl_policy_diff(const pawl_policy *a, const pawl_policy *b, pawl_mode
         for (size_t i = 0; both[k] != NULL && i < both[k]->count && more; i++) {
             const policy_rule *r = &both[k]->rules[i];
 
-            if (told_before(both[k], i, r) || (k == 1 && a != NULL && told_before(a, a->count, r)))
+            if (rule_is_twice(both[k], i, r) || (k == 1 && a != NULL && rule_is_twice(a, a->count, r)))
                 continue;
             for (int which = 0; which < SAMPLES && more; which++)
                 more = (which == 1 && !r->word && r->spec != SPEC_PATH) || compare(&x, r, which);

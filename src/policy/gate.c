@@ -98,7 +98,7 @@ const pawl_value *gate_folders(arena *mem, const pawl_value *rules, const pawl_p
 
 /* ---- rules and mode -------------------------------------------------------------------------------------------------- */
 
-static bool rule_said(const pawl_decision *d)
+static bool decided_by_rule(const pawl_decision *d)
 {
     return d->ground == PAWL_GROUND_DENY_RULE || d->ground == PAWL_GROUND_ASK_RULE || d->ground == PAWL_GROUND_ALLOW_RULE;
 }
@@ -124,7 +124,7 @@ void gate_decided(const pawl_policy *p, const pawl_request *q, const pawl_value 
     if (p == NULL || name == NULL)
         return;
     pawl_decide(p, &other, &by_name);
-    if (rule_said(&by_name) && (by_name.behavior > out->behavior ||
+    if (decided_by_rule(&by_name) && (by_name.behavior > out->behavior ||
                               (out->behavior == PAWL_BEHAVIOR_ASK && out->ground == PAWL_GROUND_DEFAULT && by_name.behavior == PAWL_BEHAVIOR_ALLOW)))
         *out = by_name;
 }
@@ -148,11 +148,11 @@ static pawl_request request_of(const tool_gate *g)
     return q;
 }
 
-typedef struct looked { arena *mem; const pawl_value *list; size_t n; bool more; } looked;
+typedef struct linked_paths { arena *mem; const pawl_value *list; size_t n; bool more; } linked_paths;
 
 static bool see_path(void *ctx, const char *name)
 {
-    looked *p = ctx;
+    linked_paths *p = ctx;
 
     for (size_t i = 0; i < p->n; i++)
         if (strcmp(pawl_value_string(pawl_value_at(p->list, i)), name) == 0)
@@ -176,9 +176,9 @@ static pawl_code refused(tool_gate *g, const char *why)
 }
 
 /* Symbolic links are resolved by the effect "links": the gate does no I/O. */
-static pawl_code links_look(tool_gate *g, pawl_err *err)
+static pawl_code links_decide(tool_gate *g, pawl_err *err)
 {
-    looked p = { .mem = g->mem, .list = value_pack(g->mem, NULL, "[]") };
+    linked_paths p = { .mem = g->mem, .list = value_pack(g->mem, NULL, "[]") };
     const pawl_value *args;
     pawl_request q;
     pawl_code rc;
@@ -203,7 +203,7 @@ static pawl_code links_look(tool_gate *g, pawl_err *err)
 
 static pawl_code decide(tool_gate *g, bool first, pawl_err *err)
 {
-    const pawl_code rc = links_look(g, err);
+    const pawl_code rc = links_decide(g, err);
     const pawl_value *name = NULL;
     pawl_request q;
 
@@ -269,7 +269,7 @@ static const pawl_value *hook_args(arena *mem, const hook_entry *h, const hook_c
 
 /* ---- hooks in the manner of Claude Code: what they get, and what becomes of what they say ------------------------ */
 
-static const char *mode_told(const hook_entry *h, pawl_mode mode, bool unasked)
+static const char *mode_for_hook(const hook_entry *h, pawl_mode mode, bool unasked)
 {
     return h->project != NULL && unasked && mode == PAWL_MODE_DEFAULT ? "dontAsk" : pawl_mode_name(mode);
 }
@@ -301,7 +301,7 @@ static const pawl_value *response_there(const tool_gate *g, const pawl_value *re
     return g->cls == PAWL_PERMISSION_EDIT ? value_with(g->mem, out, "success", value_bool(g->mem, true)) : out;
 }
 
-static const char *said_more(tool_gate *g, const char *before, const char *who, const char *text)
+static const char *text_joined(tool_gate *g, const char *before, const char *who, const char *text)
 {
     const char *out = NULL;
     buf b;
@@ -321,18 +321,18 @@ static void heard_there(tool_gate *g, const hook_entry *h, const verdict *one)
     if (h->project == NULL)
         return;
     if (one->context != NULL)
-        g->fed = said_more(g, g->fed, hook_words(g->mem, "%s hook", hook_point_name(h->point)), one->context);
+        g->fed = text_joined(g, g->fed, hook_words(g->mem, "%s hook", hook_point_name(h->point)), one->context);
     if (one->message != NULL)
-        g->shown = said_more(g, g->shown, h->name, one->message);
+        g->shown = text_joined(g, g->shown, h->name, one->message);
     if (one->open)
-        g->shown = said_more(g, g->shown, h->name, hook_words(g->mem, "it failed, and was let through: %s", one->reason != NULL ? one->reason : ""));
+        g->shown = text_joined(g, g->shown, h->name, hook_words(g->mem, "it failed, and was let through: %s", one->reason != NULL ? one->reason : ""));
 }
 
 static pawl_code hook_asked(tool_gate *g, const hook_entry *h, const pawl_value *response, verdict *one, pawl_err *err)
 {
     const char *text = response == NULL || h->point != HOOK_POST_FAILURE ? NULL : pawl_value_string(pawl_value_get(response, "content"));
     const hook_call what = { .point = h->point, .run = g->run, .node = g->node, .cwd = g->cwd,
-                             .mode = mode_told(h, g->mode, pawl_value_bool(pawl_value_get(g->limits, "unasked"))),
+                             .mode = mode_for_hook(h, g->mode, pawl_value_bool(pawl_value_get(g->limits, "unasked"))),
                              .tool = h->project != NULL ? hook_tool_elsewhere(tool_word(g)) : tool_word(g),
                              .tool_use_id = g->call, .input = h->project != NULL ? input_there(g) : g->input, .error = text, .duration_ms = -1,
                              .response = h->point != HOOK_POST ? NULL : h->project != NULL ? response_there(g, response) : response };
@@ -517,7 +517,7 @@ static pawl_code person(tool_gate *g, pawl_err *err)
 }
 
 /* *holds: the approval is of this very call, under these rules (W6). */
-static pawl_code yes_look(tool_gate *g, bool *holds, pawl_err *err)
+static pawl_code yes_check(tool_gate *g, bool *holds, pawl_err *err)
 {
     const char *law = g->policy != NULL ? pawl_policy_digest(g->policy) : NULL;
     const pawl_value *digest = NULL;
@@ -558,7 +558,7 @@ pawl_code gate_enter(tool_gate *g, pawl_err *err)
 
     while (rc == PAWL_OK && again) {
         edit = g->edit;
-        if ((rc = decide_all(g, given, err)) != PAWL_OK || (rc = yes_look(g, &holds, err)) != PAWL_OK)
+        if ((rc = decide_all(g, given, err)) != PAWL_OK || (rc = yes_check(g, &holds, err)) != PAWL_OK)
             break;
         if (holds || (g->decided.behavior != PAWL_BEHAVIOR_ASK && !g->asks) || (rc = person(g, err)) != PAWL_OK)
             break;
@@ -651,14 +651,14 @@ bool moment_wanted(const moment_gate *g)
 
 const pawl_value *moment_order(const moment_gate *g, const hook_entry *h)
 {
-    const hook_call what = { .point = g->point, .run = g->run, .cwd = g->cwd, .mode = mode_told(h, g->mode, g->unasked), .moment = g->about,
+    const hook_call what = { .point = g->point, .run = g->run, .cwd = g->cwd, .mode = mode_for_hook(h, g->mode, g->unasked), .moment = g->about,
                              .duration_ms = -1 };
 
     return hook_args(g->mem, h, &what);
 }
 
 /* Where nothing can be prevented any more, a deny is shown to the person. */
-static pawl_code no_is_told(moment_gate *g, const hook_entry *h, verdict *one)
+static pawl_code no_to_message(moment_gate *g, const hook_entry *h, verdict *one)
 {
     const char *why = one->reason != NULL ? one->reason : "it says no";
 
@@ -679,7 +679,7 @@ pawl_code gate_moment(moment_gate *g, pawl_err *err)
         verdict one = {0};
 
         if (!hook_wanted_at(h, g->point, moment_of(g->point, g->about)) ||
-            (rc = hook_run(g->mem, &g->world, h, moment_order(g, h), &one, err)) != PAWL_OK || (rc = no_is_told(g, h, &one)) != PAWL_OK)
+            (rc = hook_run(g->mem, &g->world, h, moment_order(g, h), &one, err)) != PAWL_OK || (rc = no_to_message(g, h, &one)) != PAWL_OK)
             continue;
         if ((prompt = pawl_value_get(one.input, "prompt")) != NULL) {
             g->about = value_with(g->mem, g->about, "prompt", prompt);

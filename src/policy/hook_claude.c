@@ -35,7 +35,7 @@ static pawl_code wrongly(const char **wrong, const char *why)
 }
 
 /* NULL in: NULL out. */
-static const char *said_text(arena *mem, const pawl_value *v)
+static const char *answer_words(arena *mem, const pawl_value *v)
 {
     return v != NULL ? hook_text(mem, pawl_value_string(v), pawl_value_size(v), 0) : NULL;
 }
@@ -180,16 +180,16 @@ static bool event_fits(claude_answer *a)
 }
 
 /* Once it is known to be right: the texts, and what goes with the decision. False: no memory. */
-static bool said_fill(claude_answer *a, verdict *said)
+static bool verdict_fill(claude_answer *a, verdict *said)
 {
     const bool blocks = said->behavior == PAWL_BEHAVIOR_DENY;
     const pawl_value *why = a->own[S_REASON] != NULL ? a->own[S_REASON] : a->top[M_REASON];
 
     if (a->top[M_DECISION] != NULL && a->top[M_REASON] != NULL && blocks)
         why = a->top[M_REASON];
-    said->context = said_text(a->mem, a->own[S_CONTEXT]);
-    said->message = said_text(a->mem, a->top[M_MESSAGE]);
-    said->reason = said_text(a->mem, why);
+    said->context = answer_words(a->mem, a->own[S_CONTEXT]);
+    said->message = answer_words(a->mem, a->top[M_MESSAGE]);
+    said->reason = answer_words(a->mem, why);
     if (a->profile == HOOK_CLAUDE && blocks && (a->point == HOOK_POST || a->point == HOOK_POST_FAILURE)) {  /* the tool has run: the model gets it */
         const char *told = said->reason != NULL ? said->reason : "", *more = said->context != NULL ? said->context : "";
         char *both = arena_get(a->mem, strlen(told) + strlen(more) + 2);
@@ -204,7 +204,7 @@ static bool said_fill(claude_answer *a, verdict *said)
     }
     if (a->top[M_CONTINUE] != NULL && !pawl_value_bool(a->top[M_CONTINUE])) {
         *said = (verdict){ .behavior = PAWL_BEHAVIOR_DENY, .stops = true, .context = said->context, .message = said->message };
-        said->reason = a->top[M_STOP_REASON] != NULL ? said_text(a->mem, a->top[M_STOP_REASON]) : "it ends everything";
+        said->reason = a->top[M_STOP_REASON] != NULL ? answer_words(a->mem, a->top[M_STOP_REASON]) : "it ends everything";
     }
     if (said->behavior != PAWL_BEHAVIOR_DENY) {
         said->result = a->own[S_RESULT];
@@ -230,7 +230,7 @@ pawl_code hook_answer(arena *mem, hook_profile profile, hook_point point, const 
     if (!members_take(&a, json, top_members, TOP_MEMBERS, a.top) ||
         !members_take(&a, a.top[M_OUTPUT], own_members, OWN_MEMBERS, a.own) || !event_fits(&a) || !decisions_take(&a, &said))
         return wrongly(wrong, a.why);
-    if (!said_fill(&a, &said))
+    if (!verdict_fill(&a, &said))
         return PAWL_NOMEM;
     *out = said;
     return PAWL_OK;
@@ -306,7 +306,7 @@ static const char *defer_take(arena *mem, const pawl_value *json, verdict *said,
         return "its \"name\" is not a name";
     said->behavior = PAWL_BEHAVIOR_ASK;
     said->defers = true;
-    said->defer_name = name != NULL ? said_text(mem, name) : "verdict";
+    said->defer_name = name != NULL ? answer_words(mem, name) : "verdict";
     *good = said->defer_name != NULL;
     return NULL;
 }
@@ -320,7 +320,7 @@ pawl_code hook_own_verdict(arena *mem, hook_point point, const pawl_value *json,
     bool good = true;
 
     *wrong = NULL;
-    if (pawl_value_type(reason) == PAWL_TYPE_STRING && (said.reason = said_text(mem, reason)) == NULL)
+    if (pawl_value_type(reason) == PAWL_TYPE_STRING && (said.reason = answer_words(mem, reason)) == NULL)
         return PAWL_NOMEM;
     if (point > HOOK_POST_FAILURE && word > V_PROCEED && (word != V_DENY || !hook_point_may_deny(point)) && (word != V_MODIFY || point != HOOK_PROMPT))
         return wrongly(wrong, hook_words(mem, "its \"verdict\" is \"%s\", which does nothing at %s", words[word], hook_point_name(point)));

@@ -17,7 +17,7 @@ typedef struct foreign_reading {
 
 /* ---- what is left out ----------------------------------------------------------------------------------- */
 
-static void foreign_told(foreign_reading *r, const char *what)
+static void foreign_report(foreign_reading *r, const char *what)
 {
     const char *text = hook_words(r->mem, "%s: %s", r->where, what);
 
@@ -40,7 +40,7 @@ static bool is_ignored(const foreign_reading *r)
 static const pawl_value *left_out(foreign_reading *r, bool denies, const char *what)
 {
     if (!denies || is_ignored(r)) {
-        foreign_told(r, what);
+        foreign_report(r, what);
         return NULL;
     }
     r->failed = true;
@@ -138,7 +138,7 @@ static int64_t timeout_of(foreign_reading *r, const pawl_value *v)
     if (timeout == NULL)
         return r->point == HOOK_PROMPT ? PROMPT_TIMEOUT_S : r->point == HOOK_SESSION_END ? HOOK_TIMEOUT_S : HOOK_TIMEOUT_S_MAX;
     if (given > HOOK_TIMEOUT_S_MAX)
-        foreign_told(r, hook_words(r->mem, "its timeout counts as %d seconds, the most that is possible", HOOK_TIMEOUT_S_MAX));
+        foreign_report(r, hook_words(r->mem, "its timeout counts as %d seconds, the most that is possible", HOOK_TIMEOUT_S_MAX));
     return given > HOOK_TIMEOUT_S_MAX ? HOOK_TIMEOUT_S_MAX : given < 1 ? 1 : (int64_t)given;
 }
 
@@ -167,7 +167,7 @@ static const pawl_value *hook_of(foreign_reading *r, const pawl_value *v)
     if (pawl_value_get(v, "if") != NULL)
         out = value_with(r->mem, out, "if", pawl_value_get(v, "if"));
     if (pawl_value_bool(pawl_value_get(v, "async")) && !pawl_value_bool(pawl_value_get(v, "asyncRewake"))) {
-        foreign_told(r, "\"async\": it runs in its turn here, and its answer counts for nothing");
+        foreign_report(r, "\"async\": it runs in its turn here, and its answer counts for nothing");
         out = value_with(r->mem, out, "async", value_bool(r->mem, true));
     }
     if ((out = doing_of(r, v, out)) == NULL)
@@ -199,7 +199,7 @@ static const pawl_value *group_of(foreign_reading *r, const pawl_value *group, s
 }
 
 /* PostToolBatch ends the loop before the next request; any other event that is missing here adds, or is about what is not here. */
-static const pawl_value *event_said(foreign_reading *r, const pawl_value *groups)
+static const pawl_value *event_hooks(foreign_reading *r, const pawl_value *groups)
 {
     const pawl_value *kept = value_pack(r->mem, NULL, "[]"), *one;
 
@@ -230,7 +230,7 @@ const pawl_value *hooks_of_claude(arena *mem, const pawl_value *hooks, const hoo
     while (!r.failed && (groups = pawl_iter_next(&it, &key)) != NULL) {
         if ((r.event = arena_strdup(mem, pawl_value_string(key), pawl_value_size(key))) == NULL)
             return no_room(&r);
-        if ((one = event_said(&r, groups)) != NULL)
+        if ((one = event_hooks(&r, groups)) != NULL)
             out = value_with(mem, out, r.event, one);
     }
     if (r.failed)

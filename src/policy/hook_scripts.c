@@ -93,7 +93,7 @@ static bool takes_script(const char *option)
 }
 
 /* Behind an interpreter: the values of such options, and the first word that looks like a file. */
-static void operands_look(script_search *k, const shell_part *p)
+static void operands_search(script_search *k, const shell_part *p)
 {
     for (uint32_t i = 1; i < p->count; i++) {
         const char *text = word_text(k, &k->s->words[p->first + i]);
@@ -115,7 +115,7 @@ static void operands_look(script_search *k, const shell_part *p)
     }
 }
 
-static void part_look(script_search *k, const shell_part *p)
+static void part_search(script_search *k, const shell_part *p)
 {
     const char *program = p->count > 0 ? word_text(k, &k->s->words[p->first]) : NULL, *to;
     path at;
@@ -130,13 +130,13 @@ static void part_look(script_search *k, const shell_part *p)
     if (strchr(program, '/') != NULL)
         script_word(k, program);
     if (is_interpreter(last_part(program)))
-        operands_look(k, p);
+        operands_search(k, p);
 }
 
-static void parts_look(script_search *k)
+static void parts_search(script_search *k)
 {
     for (size_t i = 0; i < k->s->nparts; i++)
-        part_look(k, &k->s->parts[i]);
+        part_search(k, &k->s->parts[i]);
 }
 
 /* ---- a hook ------------------------------------------------------------------------------------------------------ */
@@ -203,13 +203,13 @@ const pawl_value *hook_scripts(arena *mem, const pawl_value *v, const char *proj
     buf_init(&b, NULL);
     if (words != NULL && (words = words_placed(&k, words)) != NULL) {
         shell_split_words(k.s, words);
-        parts_look(&k);
+        parts_search(&k);
     } else if (pawl_value_string(command) != NULL) {
         placed_text(pawl_value_string(command), &b);
         buf_char(&b, '\0');
         if (!b.failed) {
             shell_split(k.s, b.data, b.size - 1);
-            parts_look(&k);
+            parts_search(&k);
         }
         k.failed = k.failed || b.failed;
     }

@@ -58,7 +58,7 @@ bool pawl_mode_permits(pawl_mode now, pawl_mode required)
     return now >= PAWL_MODE_PLAN && now <= PAWL_MODE_BYPASS && required >= PAWL_MODE_PLAN && required <= now;
 }
 
-pawl_behavior pawl_mode_says(pawl_mode m, pawl_permission cls, bool inside)
+pawl_behavior pawl_mode_decision(pawl_mode m, pawl_permission cls, bool inside)
 {
     unsigned cell = (unsigned)m < MODES ? mode_table[m][(unsigned)cls < CLASSES ? cls : 0] : PAWL_BEHAVIOR_OPEN;
 

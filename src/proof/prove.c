@@ -212,7 +212,7 @@ static void graph_free(proving *p, seen_graph *g)
 static bool explore(proving *p, seen_graph *g, pawl_mode only);
 
 /* The outcomes of the gate of a graph node. */
-static bool sub_look(proving *p, seen_graph *g, size_t at, pawl_mode mode, const file_node *n, seen_node *out)
+static bool sub_walk(proving *p, seen_graph *g, size_t at, pawl_mode mode, const file_node *n, seen_node *out)
 {
     if (g->inner[at] == NULL) {
         const size_t size = strlen(g->prefix) + strlen(n->name) + 2;
@@ -234,7 +234,7 @@ static bool sub_look(proving *p, seen_graph *g, size_t at, pawl_mode mode, const
 
 /* The model chooses tools and their arguments, so they are not searched: an agent may take any of its exits, and a proof must exclude it by name
  * unless its tools only read. */
-static bool apart_look(proving *p, const seen_graph *g, const file_node *n, seen_node *seen)
+static bool apart_walk(proving *p, const seen_graph *g, const file_node *n, seen_node *seen)
 {
     const bool agent = n->kind == KIND_AGENT;
     char *why;
@@ -253,7 +253,7 @@ static bool apart_look(proving *p, const seen_graph *g, const file_node *n, seen
 }
 
 /* Made when the node is first met in that mode. */
-static bool node_look(proving *p, seen_graph *g, size_t at, pawl_mode mode)
+static bool node_walk(proving *p, seen_graph *g, size_t at, pawl_mode mode)
 {
     seen_node *seen = &g->nodes[mode][at];
     const file_node *n = seen_file_node(g, at);
@@ -273,10 +273,10 @@ static bool node_look(proving *p, seen_graph *g, size_t at, pawl_mode mode)
             to(&l, g->a->start.names[i].name);
         return option(&l, WAY_ON);
     }
-    if (n->kind == KIND_GRAPH && !sub_look(p, g, at, mode, n, seen))
+    if (n->kind == KIND_GRAPH && !sub_walk(p, g, at, mode, n, seen))
         return false;
     if (n->kind == KIND_AGENT || n->kind == KIND_TOOL)
-        return (n->choice_of != NULL || apart_look(p, g, n, seen)) && options_make(&l, n);
+        return (n->choice_of != NULL || apart_walk(p, g, n, seen)) && options_make(&l, n);
     if (n->kind != KIND_GRAPH && n->choice_of == NULL) {
         if ((rc = call_judge(&p->rules, n, mode, &seen->j, p->err)) != PAWL_OK)
             return failed(p, rc);
@@ -328,12 +328,12 @@ static void hole(graph_search_result *f, uint32_t state, size_t node, size_t cos
     f->node = node;
 }
 
-static bool nodes_look(proving *p, seen_graph *g, graph_search_result *f, uint32_t at, pawl_mode mode)
+static bool nodes_walk(proving *p, seen_graph *g, graph_search_result *f, uint32_t at, pawl_mode mode)
 {
     for (size_t i = 0; i < g->g->nnodes; i++) {
         if (!check_bit(g->s.now, i))
             continue;
-        if (!node_look(p, g, i, mode))
+        if (!node_walk(p, g, i, mode))
             return false;
         if (g->nodes[mode][i].v.broken)
             hole(f, at, i, f->depths[at] + 1);
@@ -365,7 +365,7 @@ static bool expand(proving *p, seen_graph *g, graph_search_result *f, uint32_t a
         }
         return true;
     }
-    if (!mode_prepare(p, g, mode) || !nodes_look(p, g, f, at, mode))
+    if (!mode_prepare(p, g, mode) || !nodes_walk(p, g, f, at, mode))
         return false;
     g->s.exits = g->own[mode];
     search_enter(&g->s, key);

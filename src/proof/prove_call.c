@@ -454,7 +454,7 @@ static void hook_adds(judging *j, const hook_entry *h, const hooked *before, hoo
     }
 }
 
-static pawl_code hooks_say(judging *j, hooked all[HOOKED])
+static pawl_code hooks_decide(judging *j, hooked all[HOOKED])
 {
     pawl_code rc = PAWL_OK;
 
@@ -565,7 +565,7 @@ pawl_code call_judge(rules *r, const file_node *n, pawl_mode mode, node_judgemen
     j.cwd = own_folder(&j);
     rc = views_make(&j);
     if (rc == PAWL_OK)
-        rc = hooks_say(&j, all);
+        rc = hooks_decide(&j, all);
     if (rc == PAWL_OK)
         rc = hooks_route(&j);
     for (size_t i = 0; rc == PAWL_OK && i < HOOKED; i++)

@@ -268,7 +268,7 @@ static const pawl_value *worded(replay *r, const file_node *n, const pawl_value 
     return value_string(r->mem, "x", 1);
 }
 
-static const pawl_value *said_by(replay *r, const origin *o, const char *label)
+static const pawl_value *label_choice(replay *r, const origin *o, const char *label)
 {
     const expression *e = NULL;
     const pawl_value *v;
@@ -289,7 +289,7 @@ static pawl_code answer_jq(replay *r, const origin *o, const pawl_command *c)
     const pawl_value *labels = pawl_value_get(c->args, "jq"), *out = value_pack(r->mem, NULL, "[]");
 
     for (size_t i = 0; i < pawl_value_size(labels); i++)
-        out = value_push(r->mem, out, said_by(r, o, pawl_value_string(pawl_value_at(labels, i))));
+        out = value_push(r->mem, out, label_choice(r, o, pawl_value_string(pawl_value_at(labels, i))));
     return feed_value(r, (pawl_event){ .kind = PAWL_EV_RECEIPT, .id = c->id }, out);
 }
 

@@ -169,7 +169,7 @@ static pawl_code unsigned_refused(const approval_question *q, pawl_err *err)
     buf b;
 
     buf_init(&b, NULL);
-    approvers_said(&b, pawl_value_get(q->asked, "approvers"));
+    approvers_phrase(&b, pawl_value_get(q->asked, "approvers"));
     buf_char(&b, '\0');
     rc = fail(err, PAWL_DENIED, "wait %.160s takes only answers that are signed by %.120s: pawl approve RUN --key NAME, or pawl deny", q->wait,
               b.failed ? "its approvers" : b.data);

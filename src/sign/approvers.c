@@ -61,7 +61,7 @@ pawl_code approvers_check(const pawl_value *approvers, pawl_err *err)
     return PAWL_OK;
 }
 
-void approvers_said(buf *b, const pawl_value *approvers)
+void approvers_phrase(buf *b, const pawl_value *approvers)
 {
     const pawl_value *keys = pawl_value_get(approvers, "keys");
     const size_t n = pawl_value_size(keys);

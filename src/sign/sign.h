@@ -25,7 +25,7 @@ bool key_signed(const char *key, const void *bytes, size_t size, const char *sig
 pawl_code approvers_check(const pawl_value *approvers, pawl_err *err);
 const char *approvers_key(const pawl_value *approvers, const char *name);       /* of that name; NULL: none */
 uint64_t approvers_need(const pawl_value *approvers);
-void approvers_said(buf *b, const pawl_value *approvers);       /* "alice and bob", "2 of alice, bob and carol" */
+void approvers_phrase(buf *b, const pawl_value *approvers);       /* "alice and bob", "2 of alice, bob and carol" */
 
 /* ---- approval.c: a signed answer ------------------------------------------------------------------------ */
 

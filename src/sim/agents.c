@@ -8,7 +8,7 @@
 
 /* ---- which machines are agents ---------------------------------------------------------------------------------- */
 
-static pawl_code machines_look(agents *a, pawl_err *err)
+static pawl_code machines_check(agents *a, pawl_err *err)
 {
     const pawl_sim_setup *given = a->given;
     pawl_err why = { PAWL_OK, "" };
@@ -98,7 +98,7 @@ static void permit_note(agents *a, const pawl_wait *wait)
         mark_set(a, &a->yes, mark_of("edit", wait->slot, NULL));
 }
 
-static const char *people_say(void *ctx, const pawl_wait *wait)
+static const char *person_answer(void *ctx, const pawl_wait *wait)
 {
     agents *a = ctx;
     rng c;
@@ -172,7 +172,7 @@ static pawl_sim_setup setup_make(agents *a, const pawl_sim_effect *otherwise)
         budget_make(a, &c);
     setup.machine = machine_made;
     setup.more = a->given->more != NULL ? more_made : NULL;
-    setup.answer = people_say;
+    setup.answer = person_answer;
     setup.otherwise = otherwise;
     setup.performed = agents_performed;
     setup.stored = agents_stored;
@@ -220,7 +220,7 @@ pawl_code pawl_sim_agent(const pawl_sim_setup *setup, uint64_t seed, pawl_sim_re
     *a = (agents){ .given = setup, .seed = seed, .alloc = alloc, .report = report };
     arena_init(&a->mem, &a->alloc, 4096);
     buf_init(&a->said, &a->alloc);
-    rc = (a->step = pawl_step_new(&a->alloc)) != NULL ? machines_look(a, err) : fail(err, PAWL_NOMEM, "no memory to simulate");
+    rc = (a->step = pawl_step_new(&a->alloc)) != NULL ? machines_check(a, err) : fail(err, PAWL_NOMEM, "no memory to simulate");
     if (rc == PAWL_OK) {
         made = setup_make(a, &otherwise);
         rc = pawl_sim(&made, seed, report, err);

@@ -76,7 +76,7 @@ static void head_check(world *w, sim_run *y)
     sim_holds(w, PROMISE_S6, !over || head.wake_ms == 0, y, NULL, "%s: it is over, and the store keeps a timer for it", y->id);
 }
 
-static void journal_look(world *w, sim_run *y)
+static void journal_judge(world *w, sim_run *y)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_bytes journal = pawl_store_journal(w->store, y->id, &why);
@@ -128,7 +128,7 @@ void sim_run_judge(world *w, sim_run *y)
         return;
     sim_run_audit(w, y);
     if (!w->over)
-        journal_look(w, y);
+        journal_judge(w, y);
     if (!w->over)
         head_check(w, y);
     if (!w->over)

@@ -208,7 +208,7 @@ static void message_put(answering *w)
             (unsigned long long)rng_below(w->c, 400), (unsigned long long)rng_below(w->c, 100));
 }
 
-static pawl_code model_says(const agents *a, const pawl_job *job, pawl_reply *reply)
+static pawl_code model_reply(const agents *a, const pawl_job *job, pawl_reply *reply)
 {
     rng c = rng_of(a, "llm", job->args);
     const pawl_value *messages = pawl_value_get(job->args, "messages");
@@ -250,7 +250,7 @@ static bool plan_denies(const agents *a, const pawl_job *job)
     return false;
 }
 
-static pawl_code tool_says(const agents *a, const pawl_job *job, pawl_reply *reply)
+static pawl_code tool_reply(const agents *a, const pawl_job *job, pawl_reply *reply)
 {
     rng c = rng_of(a, "tool", job->args);
     const uint64_t what = rng_below(&c, 100), n = rng_below(&c, 1000);
@@ -277,7 +277,7 @@ static pawl_code tool_says(const agents *a, const pawl_job *job, pawl_reply *rep
 }
 
 /* Most answers of a hook are empty. */
-static pawl_code hook_says(const agents *a, const pawl_job *job, pawl_reply *reply)
+static pawl_code hook_reply(const agents *a, const pawl_job *job, pawl_reply *reply)
 {
     static const char *const commands[] = {
         "{\"status\":2,\"stderr\":\"a hook says no\",\"stdout\":\"\"}", "{\"status\":1,\"stderr\":\"it broke\",\"stdout\":\"\"}",
@@ -296,7 +296,7 @@ static pawl_code hook_says(const agents *a, const pawl_job *job, pawl_reply *rep
 }
 
 /* The model of a node: a value for its schema, or a text. */
-static pawl_code prompt_says(const agents *a, const pawl_job *job, pawl_reply *reply)
+static pawl_code prompt_reply(const agents *a, const pawl_job *job, pawl_reply *reply)
 {
     rng c = rng_of(a, "prompt", job->args);
     const pawl_value *schema = pawl_value_get(job->args, "schema");
@@ -327,17 +327,17 @@ pawl_code agents_act(const pawl_job *job, pawl_reply *reply, void *arg)
 
     if (strcmp(job->effect, "llm") == 0) {
         a->report->asked++;
-        return model_says(a, job, reply);
+        return model_reply(a, job, reply);
     }
     if (strncmp(job->effect, "tool-", 5) == 0) {
         a->report->used++;
-        return tool_says(a, job, reply);
+        return tool_reply(a, job, reply);
     }
     if (strcmp(job->effect, "hook") == 0)
-        return hook_says(a, job, reply);
+        return hook_reply(a, job, reply);
     if (strncmp(job->effect, "prompt", 6) == 0) {
         a->report->asked++;
-        return prompt_says(a, job, reply);
+        return prompt_reply(a, job, reply);
     }
     if (strcmp(job->effect, "links") == 0)
         return pawl_reply_json(reply, "{}");

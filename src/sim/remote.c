@@ -146,7 +146,7 @@ static pawl_code reply_make(world *w, const pawl_job *job, pawl_reply *reply, si
             by = e;
     }
     if (by == NULL)
-        return strcmp(job->effect, "tell") == 0 ? tell_left(pawl_engine_store(w->auditor), &w->alloc, job, reply) : reply_default(job, reply, d);
+        return strcmp(job->effect, "tell") == 0 ? tell_after_loss(pawl_engine_store(w->auditor), &w->alloc, job, reply) : reply_default(job, reply, d);
     rc = by->fn(&copy, reply, by->arg);
     d->failed = d->failed || rc < 0;
     return rc;

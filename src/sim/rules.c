@@ -32,11 +32,11 @@ static bool PAWL_PRINTF(2, 3) wrong(pawl_err *err, const char *fmt, ...)
 
 /* ---- messages (A4) ------------------------------------------------------------------------------------------- */
 
-typedef struct talk_look {      /* the calls of the last answer, and how many have a result */
+typedef struct last_answer {      /* the calls of the last answer, and how many have a result */
     const pawl_value *answer;
     size_t given;
     size_t at;
-} talk_look;
+} last_answer;
 
 /* The n-th call of `answer`; NULL: there are fewer. */
 static const pawl_value *call_numbered(const pawl_value *answer, size_t number)
@@ -71,7 +71,7 @@ static bool blocks_well(const pawl_value *m, const char *role, pawl_err *err)
 }
 
 /* Checks one more message; providers refuse a message before all calls have results. */
-static bool message_well(talk_look *k, const pawl_value *m, pawl_err *err)
+static bool message_well(last_answer *k, const pawl_value *m, pawl_err *err)
 {
     const char *role = text_of(m, "role");
     const pawl_value *due = call_numbered(k->answer, k->given);
@@ -100,7 +100,7 @@ static bool messages_well(const pawl_value *messages, bool whole, pawl_err *err)
 {
     pawl_iter it = pawl_iter_of(messages);
     const pawl_value *m, *due;
-    talk_look k = {0};
+    last_answer k = {0};
 
     for (; (m = pawl_iter_next(&it, NULL)) != NULL; k.at++)
         if (!message_well(&k, m, err))

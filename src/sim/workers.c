@@ -158,7 +158,7 @@ void rival_turn(world *w, const worker *k)
     }
 }
 
-static void do_say(world *w, worker *k, void *arg)
+static void do_act(world *w, worker *k, void *arg)
 {
     *(bool *)arg = client_acts(w, k);
 }
@@ -178,7 +178,7 @@ void trouble_phase(world *w)
         bool said = true;
 
         if (sim_below(w, 3) == 0)
-            worker_turn(w, k, do_say, &said);
+            worker_turn(w, k, do_act, &said);
         else
             worker_turn(w, k, do_work, NULL);
         (void)late_reply_send(w);
@@ -194,7 +194,7 @@ static void calm_round(world *w)
         bool said = true;
 
         for (unsigned n = 0; said && n < 4 * w->nruns && !w->over; n++)
-            worker_turn(w, &w->workers[i], do_say, &said);
+            worker_turn(w, &w->workers[i], do_act, &said);
         worker_turn(w, &w->workers[i], do_work, NULL);
     }
     while (!w->over && late_reply_send(w))

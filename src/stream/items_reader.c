@@ -310,7 +310,7 @@ pawl_code pawl_items_wait(pawl_items *r, int64_t timeout_ms, pawl_item_change *o
             return rc;
         stream_rest(r->s, until);
     }
-    return fail(err, PAWL_CANCELED, "%s: its reader was told to stop", r->s->run);
+    return fail(err, PAWL_CANCELED, "%s: its reader was asked to stop", r->s->run);
 }
 
 void pawl_items_stop(pawl_items *r)

@@ -361,7 +361,7 @@ pawl_code pawl_stream_wait(pawl_stream *r, int64_t timeout_ms, pawl_stream_event
             return rc;
         stream_rest(r, until);
     }
-    return fail(err, PAWL_CANCELED, "%s: its reader was told to stop", r->run);
+    return fail(err, PAWL_CANCELED, "%s: its reader was asked to stop", r->run);
 }
 
 void pawl_stream_stop(pawl_stream *r)

@@ -136,7 +136,7 @@ static inline const char *agent_shows(world *w)
 {
     pawl_agent_view v;
 
-    return pawl_agent_look(w->st, &v, NULL) == PAWL_OK ? pawl_shown_name(v.state) : "?";
+    return pawl_agent_display(w->st, &v, NULL) == PAWL_OK ? pawl_shown_name(v.state) : "?";
 }
 
 /* The roles of all messages, and of those of tools their call: "user assistant tool:c1". */

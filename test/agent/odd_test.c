@@ -149,7 +149,7 @@ PAWL_TEST(test_A3_a_shutdown_after_an_error_is_done)
     CHECK_STR(agent_shows(&w), "error");
     world_signal(&w, "shutdown", NULL);
     CHECK_STR(world_status(&w), "completed");
-    CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
+    CHECK_INT(pawl_agent_display(w.st, &v, NULL), PAWL_OK);
     CHECK_STR(pawl_shown_name(v.state), "done");
     CHECK(v.message == NULL);
     world_end(&w);
@@ -203,7 +203,7 @@ PAWL_TEST(test_A3_what_is_shown_of_a_run_that_is_over)
     agent_begin(&w, &a, "{\"@once\":\"run\",\"input\":\"go\"}");
     comes(&w, "llm", PAWL_OUTCOME_ERROR, "{\"code\":\"denied\",\"text\":\"API error: no\"}");
     CHECK_STR(world_status(&w), "failed");
-    CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
+    CHECK_INT(pawl_agent_display(w.st, &v, NULL), PAWL_OK);
     CHECK_STR(pawl_shown_name(v.state), "error");
     CHECK(v.message != NULL && strstr(v.message, "API error: no") != NULL);
     world_end(&w);
@@ -213,7 +213,7 @@ PAWL_TEST(test_A3_what_is_shown_of_a_run_that_is_over)
     world_cancel(&w);
     comes(&w, "r1", PAWL_OUTCOME_CANCELED, NULL);
     CHECK_STR(world_status(&w), "canceled");
-    CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
+    CHECK_INT(pawl_agent_display(w.st, &v, NULL), PAWL_OK);
     CHECK_STR(pawl_shown_name(v.state), "done");
     CHECK(v.tool_name == NULL && v.tool_use_id == NULL && v.input == NULL);
     world_end(&w);

@@ -121,7 +121,7 @@ PAWL_TEST(test_A6_a_child_has_the_name_that_it_is_shown_under)
         } else {
             model_says(&w, NULL, calls);
         }
-        CHECK_INT(pawl_agent_look(w.st, &v, &err), PAWL_OK);
+        CHECK_INT(pawl_agent_display(w.st, &v, &err), PAWL_OK);
         CHECK_INT(v.state, PAWL_SHOWN_WAITING_FOR_SUB_AGENT);
         CHECK(strncmp(v.session_id, ids[i][1], strlen(ids[i][1])) == 0 && strlen(v.session_id) <= 128);
         CHECK(v.tool_use_id == NULL && v.request_id == NULL);

@@ -185,7 +185,7 @@ PAWL_TEST(test_A2_with_a_total_a_request_is_made_again_over_minutes)
             CHECK(sleeps_ms(&w) >= most[i] / 2 && sleeps_ms(&w) <= most[i]);
             CHECK(twice == 0 || before[i] == sleeps_ms(&w));        /* drawn from the seed of the run */
             before[i] = sleeps_ms(&w);
-            CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
+            CHECK_INT(pawl_agent_display(w.st, &v, NULL), PAWL_OK);
             CHECK_INT(v.attempt, i + 2);
             CHECK_INT(v.max_attempts, 10);
             CHECK_INT(v.again_ms, pawl_state_time_ms(w.st) + before[i]);
@@ -232,7 +232,7 @@ PAWL_TEST(test_A2_without_a_total_nothing_of_it_is_stored)
     CHECK_INT(sleeps_ms(&w), 200);
     CHECK_INT(told_times(&w, "max_attempts"), 0);
     CHECK(strstr(world_get(&w, "@agent"), "failed_ms") == NULL && strstr(world_get(&w, "@agent"), "again_") == NULL);
-    CHECK_INT(pawl_agent_look(w.st, &v, NULL), PAWL_OK);
+    CHECK_INT(pawl_agent_display(w.st, &v, NULL), PAWL_OK);
     CHECK_INT(v.again_ms, 0);
     CHECK(pawl_agent_can_retry(w.st));
     CHECK(world_signal(&w, "retry_turn", NULL) != PAWL_IGNORED);        /* now, and not after the pause */

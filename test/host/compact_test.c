@@ -60,7 +60,7 @@ static void wire_begin(wire *w, stage *g, const char *model, int64_t tokens, con
         CHECK_FAIL("%s", err.text);
     said(pawl_engine_effect(g->e, "llm", pawl_effect_llm, &w->own, PAWL_CLASS_AT_LEAST_ONCE, &err), &err);
     said(pawl_engine_effect(g->e, "tool-read_file", reads, NULL, PAWL_CLASS_PURE, &err), &err);
-    said(pawl_engine_tell(g->e, &err), &err);
+    said(pawl_engine_add_tell(g->e, &err), &err);
     pawl_engine_threads(g->e, 1);
     if ((g->h = pawl_host_new(g->e, NULL, &err)) == NULL)
         CHECK_FAIL("%s", err.text);

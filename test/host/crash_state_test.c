@@ -148,7 +148,7 @@ static pawl_engine *engine_of(stage *g)
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == PAWL_OK; i++)
         rc = pawl_engine_effect(e, rows[i].effect, rows[i].fn, g, rows[i].cls, &err);
-    if (rc != PAWL_OK || pawl_engine_tell(e, &err) != PAWL_OK)
+    if (rc != PAWL_OK || pawl_engine_add_tell(e, &err) != PAWL_OK)
         CHECK_FAIL("%s", err.text);
     pawl_engine_threads(e, 2);
     return e;
@@ -282,7 +282,7 @@ static void stood(char seen[SEEN_BYTES])
     pawl_agent_view v;
     pawl_state *st = NULL;
 
-    if (pawl_history_state(s, "r", 0, &st, NULL) == PAWL_OK && pawl_agent_look(st, &v, NULL) == PAWL_OK) {
+    if (pawl_history_state(s, "r", 0, &st, NULL) == PAWL_OK && pawl_agent_display(st, &v, NULL) == PAWL_OK) {
         const char *phase = pawl_value_string(pawl_value_get(pawl_state_get(st, "@agent"), "phase"));
 
         snprintf(seen + n, SEEN_BYTES - n, "%s/%s ", phase != NULL ? phase : "", pawl_shown_name(v.state));

@@ -58,7 +58,7 @@ static pawl_engine *crash_engine(void)
     if (e == NULL || pawl_engine_effect(e, "llm", model, NULL, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK ||
         pawl_engine_effect(e, "tool-read_file", tool, NULL, PAWL_CLASS_PURE, &err) != PAWL_OK ||
         pawl_engine_effect(e, "tool-bash", tool, NULL, PAWL_CLASS_ONCE, &err) != PAWL_OK ||
-        pawl_engine_tell(e, &err) != PAWL_OK)
+        pawl_engine_add_tell(e, &err) != PAWL_OK)
         CHECK_FAIL("%s", err.text);
     return e;
 }

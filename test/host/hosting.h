@@ -210,7 +210,7 @@ static inline void engine_bind(pawl_engine *e, stage *g)
         pawl_engine_effect(e, "tool-read_file", works, g, PAWL_CLASS_PURE, &err) != PAWL_OK ||
         pawl_engine_effect(e, "tool-edit_file", works, g, PAWL_CLASS_ONCE, &err) != PAWL_OK ||
         pawl_engine_effect(e, "tool-bash", works, g, PAWL_CLASS_ONCE, &err) != PAWL_OK ||
-        pawl_engine_effect(e, "tool-web_fetch", works, g, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK || pawl_engine_tell(e, &err) != PAWL_OK)
+        pawl_engine_effect(e, "tool-web_fetch", works, g, PAWL_CLASS_AT_LEAST_ONCE, &err) != PAWL_OK || pawl_engine_add_tell(e, &err) != PAWL_OK)
         CHECK_FAIL("%s", err.text);
 }
 

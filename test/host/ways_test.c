@@ -368,7 +368,7 @@ static const char other_calls[] =
     " pawl_engine_clock pawl_engine_drain pawl_engine_durability pawl_engine_effect pawl_engine_fd pawl_engine_free pawl_engine_grace"
     " pawl_engine_late pawl_engine_lease pawl_engine_live pawl_engine_machine pawl_engine_notice pawl_engine_refolds pawl_engine_reply"
     " pawl_engine_reply_max pawl_engine_secret pawl_engine_settings pawl_engine_sql pawl_engine_step pawl_engine_stop pawl_engine_store"
-    " pawl_engine_tell pawl_engine_threads pawl_engine_wake pawl_engine_watch pawl_handle_allow pawl_handle_asks pawl_handle_by pawl_handle_channel"
+    " pawl_engine_add_tell pawl_engine_threads pawl_engine_wake pawl_engine_watch pawl_handle_allow pawl_handle_asks pawl_handle_by pawl_handle_channel"
     " pawl_handle_chunks pawl_handle_free pawl_handle_mode pawl_handle_update"
     " pawl_handle_interrupt pawl_handle_is_done pawl_handle_is_error pawl_handle_is_idle pawl_handle_is_processing pawl_handle_permit"
     " pawl_handle_retry pawl_handle_run pawl_handle_send pawl_handle_shutdown pawl_handle_state pawl_handle_states pawl_handle_subscribe pawl_handle_wait"

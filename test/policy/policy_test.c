@@ -46,8 +46,8 @@ PAWL_TEST(test_P1_what_modes_say_of_classes)
         buf_fmt(&b, "%s:", pawl_mode_name((pawl_mode)m));
         for (unsigned c = PAWL_PERMISSION_READ; c <= PAWL_PERMISSION_OTHER; c++)
             buf_fmt(&b, " %s %s/%s", pawl_permission_name((pawl_permission)c),
-                    pawl_behavior_name(pawl_mode_says((pawl_mode)m, (pawl_permission)c, true)),
-                    pawl_behavior_name(pawl_mode_says((pawl_mode)m, (pawl_permission)c, false)));
+                    pawl_behavior_name(pawl_mode_decision((pawl_mode)m, (pawl_permission)c, true)),
+                    pawl_behavior_name(pawl_mode_decision((pawl_mode)m, (pawl_permission)c, false)));
         buf_char(&b, '\n');
     }
     buf_char(&b, '\0');
@@ -56,7 +56,7 @@ PAWL_TEST(test_P1_what_modes_say_of_classes)
                       "acceptEdits: read allow/allow edit allow/open exec open/open net open/open other open/open\n"
                       "bypassPermissions: read allow/allow edit allow/allow exec allow/allow net allow/allow other allow/allow\n");
     buf_free(&b);
-    CHECK(pawl_mode_says(PAWL_MODE_PLAN, (pawl_permission)0, true) == PAWL_BEHAVIOR_DENY && pawl_mode_says(PAWL_MODE_PLAN, (pawl_permission)77,
+    CHECK(pawl_mode_decision(PAWL_MODE_PLAN, (pawl_permission)0, true) == PAWL_BEHAVIOR_DENY && pawl_mode_decision(PAWL_MODE_PLAN, (pawl_permission)77,
         true) == PAWL_BEHAVIOR_DENY);
 }
 

@@ -1,5 +1,5 @@
 /* one_road_test.c - how many transactions a run's beginning and an answer take in a SQLite file, and how often its first node runs. */
-#include "engine/run/look.h"
+#include "engine/run/query.h"
 #include "lib/check.h"
 #include "pawl/engine.h"
 #include "pawl/graph.h"
@@ -188,7 +188,7 @@ PAWL_TEST(test_S2_a_run_that_was_read_with_the_engines_store_is_not_read_again)
 
     seen_nothing();
     CHECK(!run_is_free(e, "r"));        /* not known yet */
-    run_look_by(e, "r", &read);
+    run_load_seen(e, "r", &read);
     run_read_free(&read);
     CHECK(run_is_free(e, "r"));
     CHECK_INT(run_next_seq(e, "r"), read.head.seq + 1);
@@ -208,7 +208,7 @@ PAWL_TEST(test_S2_what_was_read_before_another_engine_wrote_is_read_again)
 
     CHECK_INT(pawl_answer(other, "r", "gate", "false", NULL), PAWL_HALTED);
     pawl_engine_free(other);
-    run_look_by(e, "r", &read);
+    run_load_seen(e, "r", &read);
     run_read_free(&read);
     CHECK(!run_is_free(e, "r"));
     CHECK_INT(run_next_seq(e, "r"), 0);

@@ -47,7 +47,7 @@ static bool is_piped(void)
     return fstat(STDIN_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode));
 }
 
-static bool says_something(const buf *b, pawl_err *err)
+static bool has_words(const buf *b, pawl_err *err)
 {
     size_t n = 0;
 
@@ -76,7 +76,7 @@ static bool prompt_of(chat *k, buf *out, pawl_err *err)
     if (k->frames_in)
         return !out->failed;
     if (!only && !is_piped())
-        return !out->failed && says_something(out, err);
+        return !out->failed && has_words(out, err);
     buf_init(&in, NULL);
     while (in.size <= PROMPT_BYTES_MAX && (n = fread(part, 1, sizeof part, stdin)) > 0)
         buf_put(&in, part, n);
@@ -90,7 +90,7 @@ static bool prompt_of(chat *k, buf *out, pawl_err *err)
         buf_text(out, out->size > 0 ? "\n\n" : "");
     buf_put(out, in.data != NULL ? in.data : "", in.size);
     buf_free(&in);
-    return err->code == PAWL_OK && !out->failed && says_something(out, err);
+    return err->code == PAWL_OK && !out->failed && has_words(out, err);
 }
 
 /* ---- begun --------------------------------------------------------------------------------------------------------- */
@@ -138,18 +138,18 @@ static const pawl_value *waits_of(chat *k, asks *all)
     return n > 0 ? asks_json(&k->s->mem, all) : NULL;
 }
 
-static int waits_said(chat *k, const asks *all, const pawl_value *waits)
+static int print_waits(chat *k, const asks *all, const pawl_value *waits)
 {
     const pawl_value *result = chat_result(k, &k->s->mem, "", waits);
 
     if (k->format != CHAT_TEXT)
         chat_write(k, result);
-    say_asks(k->s, all);
+    print_asks(k->s, all);
     return EXIT_WAITS;
 }
 
 /* Warns that the answer was cut or refused: it looks like a complete one. */
-static void stop_said(chat *k)
+static void print_stop(chat *k)
 {
     static const char *const whys[][2] = { { "refusal", "the model refuses" },
                                            { "max_tokens", "the answer is cut: it has as many tokens as `max_tokens` allows" },
@@ -161,7 +161,7 @@ static void stop_said(chat *k)
             cli_note(k->c, "%s: %s", k->s->run, whys[i][1]);
 }
 
-static int result_said(chat *k, pawl_state *st)
+static int print_result(chat *k, pawl_state *st)
 {
     const char *text = pawl_value_string(pawl_value_get(k->result, "result")), *end = agent_end(st);
 
@@ -170,7 +170,7 @@ static int result_said(chat *k, pawl_state *st)
     if (k->format == CHAT_TEXT && text != NULL && *text != '\0')
         printf("%s\n", text);
     if (k->format == CHAT_TEXT)
-        stop_said(k);
+        print_stop(k);
     if (pawl_state_next(st) == PAWL_HALTED)
         return cli_exit_of(pawl_state_status(st), false);
     (void)agent_failed(k->s, st);
@@ -180,7 +180,7 @@ static int result_said(chat *k, pawl_state *st)
 }
 
 /* Another process drives the run, and the message waits there for the end of its turn. */
-static int busy_said(chat *k, const char *who)
+static int print_busy(chat *k, const char *who)
 {
     const char *run = k->s->run;
     char text[DRIVER_NAME_BYTES + 2 * RUN_ID_BYTES + 200];
@@ -207,22 +207,22 @@ static int ended(chat *k, pawl_code rc, const pawl_err *err)
     if (rc < 0)
         return cli_fail(k->c, rc, err);
     if (rc == PAWL_PENDING && k->result == NULL && driven_elsewhere(k->s, who))
-        return busy_said(k, who);
+        return print_busy(k, who);
     if ((st = pawl_run_state(k->s->engine, k->s->run, &why)) == NULL)
         return cli_fail(k->c, why.code < 0 ? why.code : PAWL_IO, &why);
     if (session_asks(k->s, k->s->run, &all) && (waits = waits_of(k, &all)) != NULL)
-        return waits_said(k, &all, waits);
+        return print_waits(k, &all, waits);
     if (*err->text != '\0') {
         cli_note(k->c, "%s", err->text);
         return EXIT_WAITS;
     }
     if (k->result != NULL && signals_interrupted() && strcmp(agent_end(st), "interrupt") == 0) {
-        (void)result_said(k, st);
+        (void)print_result(k, st);
         cli_note(k->c, "%s: nothing is lost; go on: pawl chat --resume %s -p TEXT", k->s->run, k->s->run);
         return EXIT_STOPPED;
     }
     if (k->result != NULL)
-        return result_said(k, st);
+        return print_result(k, st);
     return !k->frames_in ? EXIT_WAITS : k->refused ? EXIT_USAGE : EXIT_DONE;
 }
 
@@ -688,7 +688,7 @@ static int chat_run(cli_call *c)
     pthread_mutex_init(&k->writing, NULL);
     code = chat_call(k);
     if (c->bare && code != EXIT_DONE && !k->told && k->format == CHAT_STREAM)
-        chat_told(k);
+        chat_print_refusal(k);
     arena_free(&k->mem);
     arena_free(&k->scratch);
     buf_free(&k->ahead);

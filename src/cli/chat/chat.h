@@ -136,7 +136,7 @@ const char *chat_word(const chat *k, const char *name, const char *rule);
 /* Reads the first frame of stdin; an `initialize` is taken, any other is left in k->ahead. False: no memory. */
 bool chat_hello(chat *k);
 pawl_code chat_hello_check(const pawl_value *hello, pawl_err *err);    /* PAWL_INVALID: an `initialize` that asks for what is not there; NULL: none */
-bool chat_says_nothing(const pawl_value *v);   /* null, false, an empty list or object: nothing is asked for */
+bool chat_is_empty(const pawl_value *v);   /* null, false, an empty list or object: nothing is asked for */
 /* --setting-sources, before the session is opened. */
 pawl_code chat_sources(chat *k, pawl_err *err);
 /* Gives k->s the rules, folders, settings and hooks of the call and of its client: before the run begins or goes on. */
@@ -145,7 +145,7 @@ bool chat_is_retry(const pawl_value *content); /* "/retry", a text or a block: t
 bool chat_may_retry(const char *run, pawl_state *st, pawl_err *err);   /* false: see err */
 const pawl_value *chat_greeting(const chat *k, arena *mem);    /* the answer to `initialize` */
 const pawl_value *chat_error_result(arena *mem, const char *run, const char *text);   /* a result frame of a turn that did not begin */
-void chat_told(chat *k);                /* says why the call did not begin: as the answer to `initialize`, or in a result frame */
+void chat_print_refusal(chat *k);                /* says why the call did not begin: as the answer to `initialize`, or in a result frame */
 void chat_refused(cli_call *c, int n, char **words);   /* the same, of options that cannot be read */
 
 /* ---- chat_hooks.c ----------------------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ void chat_refused(cli_call *c, int n, char **words);   /* the same, of options t
 pawl_handler_fn chat_hook;              /* `arg`: the chat */
 /* The client's answer, or its error (NULL: none), to a request of that id. False: no hook waits for it. */
 bool chat_hook_answered(chat *k, const char *request, const pawl_value *answer, const char *error);
-void chat_hooks_look(chat *k);          /* ends those whose time is over */
+void chat_hooks_check(chat *k);          /* ends those whose time is over */
 void chat_hooks_end(chat *k);           /* nobody answers any more: ends all that wait, and those that would be asked from now on */
 
 /* ---- chat_again.c ------------------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ void chat_again_end(chat *k);           /* another text comes */
 /* ---- chat_stop.c --------------------------------------------------------------------------------------- */
 
 void chat_stop_begin(chat *k);          /* from now on a Ctrl-C interrupts the turn, if that is possible */
-void chat_stop_look(chat *k);           /* on the reader's thread, now and then */
+void chat_stop_check(chat *k);           /* on the reader's thread, now and then */
 void chat_stop_end(chat *k);            /* the reader has ended */
 
 /* ---- chat_out.c ------------------------------------------------------------------------------------- */

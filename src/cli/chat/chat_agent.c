@@ -93,7 +93,7 @@ const pawl_value *chat_system(chat *k, pawl_err *err)
     return v;
 }
 
-static bool says_text(const pawl_value *v)
+static bool has_text(const pawl_value *v)
 {
     pawl_iter it = pawl_iter_of(v);
     const pawl_value *one;
@@ -109,7 +109,7 @@ const pawl_value *chat_system_again(chat *k, const pawl_value *was, pawl_err *er
 {
     static const char *const options[] = { "system-prompt", "system-prompt-file", "append-system-prompt" };
     const pawl_value *now;
-    bool given = says_text(pawl_value_get(k->hello, "systemPrompt")) || says_text(pawl_value_get(k->hello, "appendSystemPrompt"));
+    bool given = has_text(pawl_value_get(k->hello, "systemPrompt")) || has_text(pawl_value_get(k->hello, "appendSystemPrompt"));
 
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         given = given || (cli_given(k->c, options[i]) != NULL && *cli_given(k->c, options[i]) != '\0');

@@ -63,7 +63,7 @@ bool chat_hello(chat *k)
     return true;
 }
 
-bool chat_says_nothing(const pawl_value *v)
+bool chat_is_empty(const pawl_value *v)
 {
     const pawl_type t = pawl_value_type(v);
 
@@ -85,7 +85,7 @@ pawl_code chat_hello_check(const pawl_value *hello, pawl_err *err)
 
         while (i < sizeof known / sizeof *known && strcmp(known[i], name) != 0)
             i++;
-        if (i < sizeof known / sizeof *known || chat_says_nothing(v))
+        if (i < sizeof known / sizeof *known || chat_is_empty(v))
             continue;
         return fail(err, PAWL_INVALID, "initialize: %.60s is not in this version of Pawl, and is not left out silently%s", name,
                     strcmp(name, "sdkMcpServers") == 0 ? ": tools of a program are in an agent file, see docs/AGENT_FILE.md" : strcmp(name, "agents") == 0
@@ -129,7 +129,7 @@ static pawl_code hooks_give(chat *k, pawl_err *err)
     pawl_iter it = pawl_iter_of(hooks), at;
     hook_list checked = {0};
 
-    if (chat_says_nothing(hooks) || hooks == NULL)
+    if (chat_is_empty(hooks) || hooks == NULL)
         return PAWL_OK;
     if (pawl_value_type(hooks) != PAWL_TYPE_OBJECT)
         return fail(err, PAWL_INVALID, "initialize: hooks are an object of events");
@@ -353,7 +353,7 @@ const pawl_value *chat_error_result(arena *mem, const char *run, const char *tex
 }
 
 /* A client that is still writing its first frame would see no more than a closed pipe: the frame is read, and answered. */
-void chat_told(chat *k)
+void chat_print_refusal(chat *k)
 {
     arena *mem = &k->c->mem;
     const char *text = *k->c->said != '\0' ? k->c->said : "it did not begin: see stderr";
@@ -389,7 +389,7 @@ void chat_refused(cli_call *c, int n, char **words)
     k->frames_in = has_word(n, words, "--input-format", "stream-json");
     pthread_mutex_init(&k->writing, NULL);
     buf_init(&k->ahead, NULL);
-    chat_told(k);
+    chat_print_refusal(k);
     buf_free(&k->ahead);
     free(k);
 }

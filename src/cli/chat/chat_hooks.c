@@ -194,7 +194,7 @@ static void all_until(chat *k, int64_t until_ms, const char *why)
     }
 }
 
-void chat_hooks_look(chat *k) { all_until(k, epoch_ms(), "the client gave no answer in its time"); }
+void chat_hooks_check(chat *k) { all_until(k, epoch_ms(), "the client gave no answer in its time"); }
 
 void chat_hooks_end(chat *k)
 {

@@ -511,7 +511,7 @@ static pawl_code request_check(const pawl_value *request, const char *subtype, p
     if (i == sizeof requests / sizeof *requests)
         return fail(err, PAWL_INVALID, "no such request: \"%.40s\"; initialize, interrupt, set_model, set_permission_mode and mcp_status are", subtype);
     while ((v = pawl_iter_next(&it, &key)) != NULL)
-        if (strcmp(pawl_value_string(key), "subtype") != 0 && strcmp(pawl_value_string(key), requests[i].member) != 0 && !chat_says_nothing(v))
+        if (strcmp(pawl_value_string(key), "subtype") != 0 && strcmp(pawl_value_string(key), requests[i].member) != 0 && !chat_is_empty(v))
             return fail(err, PAWL_INVALID, "%s: %.60s is not in this version of Pawl, and is not left out silently", subtype, pawl_value_string(key));
     return PAWL_OK;
 }
@@ -585,7 +585,7 @@ static ssize_t part(chat *k, char *out)
         const bool full = k->later.size - k->later_at > LATER_BYTES_MAX;
 
         inputs_leave(k);
-        chat_hooks_look(k);
+        chat_hooks_check(k);
         if (poll(&fd, full ? 0 : 1, k->later.size > 0 ? DRAIN_MS : LOOK_MS) <= 0)
             continue;
         if ((n = read(STDIN_FILENO, out, PART_BYTES)) >= 0)
@@ -735,7 +735,7 @@ static bool stirs_at_rest(chat *k)
     pawl_code rc;
 
     pthread_mutex_unlock(&k->hearing);
-    rc = engine_rest_look(k->s->engine, k->s->run, &err);
+    rc = engine_rest_check(k->s->engine, k->s->run, &err);
     pthread_mutex_lock(&k->hearing);
     return rc != PAWL_OK;
 }

@@ -176,7 +176,7 @@ static const pawl_value *kept(chat *k, const pawl_value *v)
 }
 
 /* Whoever reads only the answer would not know that a call was denied. */
-static void denied_said(const chat *k, const char *name, const char *word, const pawl_value *input)
+static void print_denied(const chat *k, const char *name, const char *word, const pawl_value *input)
 {
     const pawl_agent_tool *t = name != NULL ? tool_of(k, name) : NULL;
     buf b;
@@ -207,7 +207,7 @@ static void denied(chat *k, const pawl_value *tool, const pawl_value *id)
     word = chat_tool_word(k, pawl_value_string(tool));
     one = value_pack(&k->scratch, NULL, "{s:v,s:s,s:v}", "tool_input", input, "tool_name", word != NULL ? word : "", "tool_use_id", id);
     k->turn.denials = value_push(&k->mem, k->turn.denials, kept(k, one));
-    denied_said(k, pawl_value_string(tool), word != NULL ? word : "", input);
+    print_denied(k, pawl_value_string(tool), word != NULL ? word : "", input);
 }
 
 static void on_tool(chat *k, const pawl_value *m, chat_source *of)
@@ -710,7 +710,7 @@ static void *reads(void *arg)
     do {
         more = skips_machine(k, k->sources[0].r != NULL);
         chat_again_draw(k);
-        chat_stop_look(k);
+        chat_stop_check(k);
         do {
             any = false;
             for (size_t i = 0; i < k->nsources; i++)

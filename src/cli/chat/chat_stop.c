@@ -21,7 +21,7 @@ void chat_stop_begin(chat *k)
     signals_interrupt_turn();
 }
 
-void chat_stop_look(chat *k)
+void chat_stop_check(chat *k)
 {
     char id[96];
     pawl_delivery d = { .kind = PAWL_DELIVER_SIGNAL, .name = "interrupt", .id = id, .by = caller_name() };

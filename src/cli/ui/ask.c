@@ -41,7 +41,7 @@ static bool wants(const pawl_wait *w, const char *type)
 static const pawl_value *as_json(typed_answer *a) { return value_parse(&a->mem, a->bare, a->bare_size, "the answer", NULL); }
 static const pawl_value *as_string(typed_answer *a) { return value_string(&a->mem, a->text, a->size); }
 
-static bool says(const pawl_value *v, const char *text, size_t size)
+static bool text_equals(const pawl_value *v, const char *text, size_t size)
 {
     return pawl_value_string(v) != NULL && pawl_value_size(v) == size && memcmp(pawl_value_string(v), text, size) == 0;
 }
@@ -53,7 +53,8 @@ static const pawl_value *picked(typed_answer *a, const char *text, size_t size)
     const pawl_value *option, *json = value_parse(&a->mem, text, size, "the answer", NULL);
 
     while ((option = pawl_iter_next(&it, NULL)) != NULL)
-        if (says(value_option(option), text, size) || says(pawl_value_get(option, "label"), text, size) || pawl_value_equal(value_option(option), json))
+        if (text_equals(value_option(option), text, size) || text_equals(pawl_value_get(option, "label"), text, size) ||
+            pawl_value_equal(value_option(option), json))
             return value_option(option);
     return pawl_value_int(json) < 1 ? NULL : value_option(pawl_value_at(a->w->options, (size_t)pawl_value_int(json) - 1));
 }
@@ -331,7 +332,7 @@ static void run_of(buf *out, const pawl_wait *w)
     buf_put(out, id, strcspn(id, "~"));
 }
 
-static void say_options(buf *out, const pawl_wait *w, size_t columns)
+static void print_options(buf *out, const pawl_wait *w, size_t columns)
 {
     pawl_iter it = pawl_iter_of(w->options);
     const pawl_value *option;
@@ -350,7 +351,7 @@ static void say_options(buf *out, const pawl_wait *w, size_t columns)
 }
 
 /* Prints which answers fit, until when, and what happens then. */
-static void say_terms(buf *out, const pawl_wait *w, size_t columns)
+static void print_terms(buf *out, const pawl_wait *w, size_t columns)
 {
     char when[32];
     buf text;
@@ -380,7 +381,7 @@ static void say_terms(buf *out, const pawl_wait *w, size_t columns)
 }
 
 /* Prints what "no" and "later" do. */
-static void say_ways(buf *out, const pawl_wait *w, const char *no, size_t columns)
+static void print_ways(buf *out, const pawl_wait *w, const char *no, size_t columns)
 {
     bool approval = w->kind == PAWL_WAIT_APPROVAL;
     buf text;
@@ -399,7 +400,7 @@ static void say_ways(buf *out, const pawl_wait *w, const char *no, size_t column
     buf_free(&text);
 }
 
-static bool say_question(const cli_call *c, const pawl_wait *w, const char *no)
+static bool print_question(const cli_call *c, const pawl_wait *w, const char *no)
 {
     size_t columns = (size_t)cli_columns(2);
     const char *bold = c->err_colour ? "\x1b[1m" : "", *plain = c->err_colour ? "\x1b[0m" : "";
@@ -427,9 +428,9 @@ static bool say_question(const cli_call *c, const pawl_wait *w, const char *no)
     buf_text(&out, plain);
     words_about(&out, w->about, "    ");
     words_signers(&out, w->approvers, w->signed_by, "    ");
-    say_options(&out, w, columns);
-    say_terms(&out, w, columns);
-    say_ways(&out, w, no, columns);
+    print_options(&out, w, columns);
+    print_terms(&out, w, columns);
+    print_ways(&out, w, no, columns);
     good = !out.failed && !text.failed;
     if (good)
         fwrite(out.data, 1, out.size, stderr);
@@ -438,7 +439,7 @@ static bool say_question(const cli_call *c, const pawl_wait *w, const char *no)
     return good;
 }
 
-static void say_why(const char *text)
+static void print_why(const char *text)
 {
     buf out;
 
@@ -475,7 +476,7 @@ static ask_result ask_one(cli_call *c, const pawl_wait *w, bool several, const c
     size_t room = 0;
     ask_result how = ASKED_GONE;
 
-    if (!say_question(c, w, no))
+    if (!print_question(c, w, no))
         return ASKED_GONE;
     clearerr(stdin);            /* an end of file that was typed at an earlier question */
     for (;;) {
@@ -499,7 +500,7 @@ static ask_result ask_one(cli_call *c, const pawl_wait *w, bool several, const c
             break;
         }
         buf_reset(answer);
-        say_why(err.code != PAWL_OK ? err.text : "an answer has no NUL in it");
+        print_why(err.code != PAWL_OK ? err.text : "an answer has no NUL in it");
     }
     free(line);
     return how;

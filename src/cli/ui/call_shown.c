@@ -156,7 +156,7 @@ void words_signers(buf *out, const pawl_value *approvers, const pawl_value *sign
     if (approvers == NULL)
         return;
     buf_fmt(out, "%sto be signed by ", indent);
-    approvers_said(out, approvers);
+    approvers_phrase(out, approvers);
     buf_fmt(out, "; %zu of %u signed", pawl_value_size(signed_by), (unsigned)approvers_need(approvers));
     while ((one = pawl_iter_next(&it, NULL)) != NULL)
         buf_fmt(out, "%s%s", n++ == 0 ? ": " : ", ", pawl_value_string(pawl_value_get(pawl_value_get(one, "value"), "name")));

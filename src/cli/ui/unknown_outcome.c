@@ -65,7 +65,7 @@ const pawl_value *doubt_command(arena *mem, pawl_store *store, const char *run, 
     return about;
 }
 
-void doubt_say(const pawl_wait *w, const pawl_value *about, buf *b)
+void doubt_print(const pawl_wait *w, const pawl_value *about, buf *b)
 {
     const char *tool = pawl_value_string(pawl_value_get(about, "tool"));
 
@@ -75,7 +75,7 @@ void doubt_say(const pawl_wait *w, const pawl_value *about, buf *b)
     words_lines(b, pawl_value_string(pawl_value_find(w->prompt, "/known/detail")), "    ");
 }
 
-void doubt_say_how(const pawl_wait *w, const char *run, bool only, buf *b)
+void doubt_print_ways(const pawl_wait *w, const char *run, bool only, buf *b)
 {
     const char *gap = only ? "" : " ", *slot = only ? "" : w->slot;
 
@@ -144,7 +144,7 @@ static void doubt_question(session *s, const char *run, const pawl_wait *w)
     buf_text(&b, "\n  ");
     words_fit(&b, name, strlen(name), NAME_COLUMNS);
     buf_text(&b, " asks\n");
-    doubt_say(w, about, &b);
+    doubt_print(w, about, &b);
     words_about(&b, about, "    ");
     buf_text(&b, "    done, done:TEXT with what it printed, failed:WHY, or again: it begins again\n");
     buf_fmt(&b, "    an empty line: keeps the question; `pawl answer %s VALUE` goes on\n", run);

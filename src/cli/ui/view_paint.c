@@ -8,7 +8,7 @@
  * painted over. */
 #include "cli/ui/view.h"
 #include "cli/ui/format.h"
-#include "engine/run/look.h"
+#include "engine/run/query.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -211,7 +211,7 @@ static pawl_items *opened(viewing *w)
     return r;
 }
 
-static void *look_on(void *arg)
+static void *view_follow(void *arg)
 {
     viewing *w = arg;
     pawl_items *r = opened(w);
@@ -298,7 +298,7 @@ viewing *view_begin(cli_call *c, pawl_engine *e, const char *run)
     /* from now on live events are kept, so that a reader that is opened after an attempt started gets them */
     live = pawl_engine_live(e, 0, 0, NULL);
     atomic_fetch_add(&looking, 1);
-    if (w->v != NULL && (live == PAWL_OK || live == PAWL_CONFLICT) && pthread_create(&w->thread, NULL, look_on, w) == 0)
+    if (w->v != NULL && (live == PAWL_OK || live == PAWL_CONFLICT) && pthread_create(&w->thread, NULL, view_follow, w) == 0)
         return w;
     viewing_free(w);
     return NULL;

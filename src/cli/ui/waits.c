@@ -32,7 +32,7 @@ static void put_no(const session *s, const pawl_wait *w, const char *run, buf *b
     buf_free(&no);
 }
 
-static void say_how(const session *s, const pawl_wait *w, const char *run, bool only, buf *b)
+static void print_how(const session *s, const pawl_wait *w, const char *run, bool only, buf *b)
 {
     const char *slot = only ? "" : w->slot;
 
@@ -83,7 +83,7 @@ static void put_option(buf *b, size_t number, const pawl_value *option)
     put_line(b, &text);
 }
 
-static void say_wait(session *s, const pawl_wait *w, const char *run, bool only)
+static void print_wait(session *s, const pawl_wait *w, const char *run, bool only)
 {
     const bool doubt = doubt_is(w);
     const pawl_value *about = w->about != NULL || !doubt ? w->about : doubt_command(&s->mem, session_store(s), run, w->id, w->node);
@@ -99,7 +99,7 @@ static void say_wait(session *s, const pawl_wait *w, const char *run, bool only)
     }
     buf_text(&b, "\n");
     if (doubt)
-        doubt_say(w, about, &b);
+        doubt_print(w, about, &b);
     else if (w->prompt != NULL)
         put_prompt(&b, w->prompt);
     words_about(&b, about, "    ");
@@ -108,9 +108,9 @@ static void say_wait(session *s, const pawl_wait *w, const char *run, bool only)
     for (size_t i = 0; i < pawl_value_size(w->options); i++)
         put_option(&b, i + 1, pawl_value_at(w->options, i));
     if (doubt)
-        doubt_say_how(w, run, only, &b);
+        doubt_print_ways(w, run, only, &b);
     else
-        say_how(s, w, run, only, &b);
+        print_how(s, w, run, only, &b);
     if (!b.failed)
         fwrite(b.data, 1, b.size, stderr);
     buf_free(&b);
@@ -129,10 +129,10 @@ bool session_asks(session *s, const char *run, asks *out)
     return asks_here(s, run, out, NULL) == PAWL_OK;
 }
 
-void say_asks(session *s, const asks *all)
+void print_asks(session *s, const asks *all)
 {
     for (size_t i = 0; i < all->n; i++)
-        say_wait(s, &all->all[i].w, all->all[i].run, all->all[i].open == 1);
+        print_wait(s, &all->all[i].w, all->all[i].run, all->all[i].open == 1);
 }
 
 const pawl_value *signed_names(arena *mem, const pawl_value *signed_by)
@@ -218,7 +218,7 @@ pawl_code wait_find(session *s, const char *within, const char *given, ask *out,
         return rc;
     if (fits == 0)
         return wait_none(s, &all, within, given, err);
-    say_asks(s, &all);
+    print_asks(s, &all);
     return given == NULL ? fail(err, PAWL_INVALID, "%s has %zu open questions: name one of those listed above", within, fits)
                          : fail(err, PAWL_INVALID, "%s has %zu open waits that match \"%.64s\": name one of those listed above", within, fits, given);
 }

@@ -158,7 +158,7 @@ static void reason_given(const char *reason, buf *json)
 /* An agent decides the call again under its new rules, which allow it. */
 static int let_in(session *s, const char *run)
 {
-    return cli_given(s->c, "no-run") != NULL ? left_said(s, run) : drive_run(s, drive_continue, NULL);
+    return cli_given(s->c, "no-run") != NULL ? left_print(s, run) : drive_run(s, drive_continue, NULL);
 }
 
 /* A child's question is answered through its topmost parent, which is then driven together with it. */

@@ -65,7 +65,7 @@ static void row(buf *out, const char *name, int64_t cap, int64_t used, int64_t r
     buf_char(out, '\n');
 }
 
-static int tell(session *s, const pawl_spent *p)
+static int print_budget(session *s, const pawl_spent *p)
 {
     arena *a = &s->c->mem;
     bool put;
@@ -136,7 +136,7 @@ static int budget_run(cli_call *c)
     } else if (!pawl_state_spent(st, &spent)) {
         cli_note(c, "%s has no budget; `pawl budget %s --set calls=100` gives it one", s->run, s->run);
     } else {
-        code = tell(s, &spent);
+        code = print_budget(s, &spent);
     }
     session_free(s);
     return code;

@@ -21,7 +21,7 @@ static int cancel_run(cli_call *c)
         return code;
     if (canceled_already(s)) {
         cli_note(c, "%s is canceled already", s->run);
-        code = left_said(s, s->run);
+        code = left_print(s, s->run);
     } else {
         code = event_send(s, &ev);
     }

@@ -30,7 +30,7 @@ static const pawl_value *file_json(arena *mem, const char *name, const session *
     return v;
 }
 
-static void say_good(const cli_call *c, const char *name, const session *s)
+static void print_good(const cli_call *c, const char *name, const session *s)
 {
     size_t nodes = s->file != NULL ? s->file->nnodes : 0, notes = s->faults.warnings;
 
@@ -64,7 +64,7 @@ static int check_file(cli_call *c, const char *given, const pawl_value **files)
         return EXIT_USAGE;
     }
     if (good && cli_given(c, "prove") != NULL) {
-        int code = prove_say(c, s);
+        int code = prove_print(c, s);
 
         session_free(s);
         return code;
@@ -72,10 +72,10 @@ static int check_file(cli_call *c, const char *given, const pawl_value **files)
     if (files != NULL)
         *files = value_push(&c->mem, *files, file_json(&c->mem, given, s, good));
     else
-        session_say_faults(c, &s->faults, true, cli_out(c));
+        session_print_faults(c, &s->faults, true, cli_out(c));
     (void)fflush(cli_out(c));       /* the lines on stderr are about these: its errors are reported at the end of the program */
     if (files == NULL && good)
-        say_good(c, given, s);
+        print_good(c, given, s);
     else if (files == NULL)
         cli_note(c, "%s: %zu %s", given, s->faults.count, s->faults.count == 1 ? "fault" : "faults");
     session_free(s);

@@ -54,8 +54,8 @@ typedef struct doctor {
     int64_t newest_ms;          /* of the newest change in the store; 0: none */
 } doctor;
 
-static void tell(finding *f, state s, const char *fmt, ...) PAWL_PRINTF(3, 4);
-static void tell(finding *f, state s, const char *fmt, ...)
+static void finding_set(finding *f, state s, const char *fmt, ...) PAWL_PRINTF(3, 4);
+static void finding_set(finding *f, state s, const char *fmt, ...)
 {
     va_list args;
 
@@ -97,35 +97,35 @@ static bool try_program(char **argv, char said[SAID_BYTES], bool *there)
     return rc == PAWL_OK && p.stopped == STOPPED_NOT && p.status == 0;
 }
 
-static void look_dot(doctor *d, finding *f)
+static void check_dot(doctor *d, finding *f)
 {
     char name[] = "dot", version[] = "-V", *argv[] = { name, version, NULL }, said[SAID_BYTES];
     bool there;
 
     (void)d;
     if (try_program(argv, said, &there))
-        tell(f, FINE, "%s", said);
+        finding_set(f, FINE, "%s", said);
     else if (there)
-        tell(f, BROKEN, "%s; `pawl draw --format svg` needs it: install graphviz again", said);
+        finding_set(f, BROKEN, "%s; `pawl draw --format svg` needs it: install graphviz again", said);
     else
-        tell(f, MISSING, "`pawl draw --format svg` needs it: install graphviz; text, mermaid and dot are drawn without");
+        finding_set(f, MISSING, "`pawl draw --format svg` needs it: install graphviz; text, mermaid and dot are drawn without");
 }
 
 /* Tries a command as plan mode would run it. */
-static void look_bubblewrap(doctor *d, finding *f)
+static void check_bubblewrap(doctor *d, finding *f)
 {
     char said[SANDBOX_SAID_BYTES];
 
     (void)d;
     switch (sandbox_try(SANDBOX_READ_ONLY, said)) {
     case SANDBOX_WORKS:
-        tell(f, FINE, "a sandbox that can only read, without network, pipes and sockets, can be made");
+        finding_set(f, FINE, "a sandbox that can only read, without network, pipes and sockets, can be made");
         break;
     case SANDBOX_MISSING:
-        tell(f, MISSING, "in plan mode commands run in its sandbox, or not at all: install bubblewrap");
+        finding_set(f, MISSING, "in plan mode commands run in its sandbox, or not at all: install bubblewrap");
         break;
     case SANDBOX_REFUSED:
-        tell(f, WARNING, "no sandbox can be made here (%s), and in plan mode commands run in one, or not at all: allow user namespaces and Landlock, "
+        finding_set(f, WARNING, "no sandbox can be made here (%s), and in plan mode commands run in one, or not at all: allow user namespaces and Landlock, "
              "or run outside of this container", said);
         break;
     }
@@ -144,17 +144,17 @@ static void wall_take(void *ctx, const char *name, bool held)
         buf_fmt(&w->names, "%s%s%s", w->open++ > 0 ? ", " : "", name, getuid() == 0 && strcmp(name, "processes") == 0 ? " (root has no such limit)" : "");
 }
 
-static void walls_tell(finding *f, const walls *w, const char *unlike)
+static void walls_set(finding *f, const walls *w, const char *unlike)
 {
     if (w->open > 0)
-        tell(f, WARNING, "%u walls hold, and these do not: %.*s%s", w->held, (int)w->names.size, w->names.data, unlike);
+        finding_set(f, WARNING, "%u walls hold, and these do not: %.*s%s", w->held, (int)w->names.size, w->names.data, unlike);
     else
-        tell(f, FINE, "its %u walls hold: files, home, pipes, sockets, network, signals, variables, namespaces, ptrace, keyrings, io_uring, limits%s", w->held,
-             unlike);
+        finding_set(f, FINE, "its %u walls hold: files, home, pipes, sockets, network, signals, variables, namespaces, ptrace, keyrings, io_uring, limits%s",
+                    w->held, unlike);
 }
 
 /* Tries each wall around the commands of agents. */
-static void look_sandbox(doctor *d, finding *f)
+static void check_sandbox(doctor *d, finding *f)
 {
     const char *from;
     pawl_sandbox box;
@@ -166,13 +166,13 @@ static void look_sandbox(doctor *d, finding *f)
     arena_init(&mem, NULL, 4096);
     buf_init(&w.names, NULL);
     if (sandbox_settings(&mem, &box, &from, &err) != PAWL_OK)
-        tell(f, BROKEN, "%s", err.text);
+        finding_set(f, BROKEN, "%s", err.text);
     else if (sandbox_try(SANDBOX_WORKSPACE, NULL) != SANDBOX_WORKS)
-        tell(f, WARNING, "no command of an agent runs in a sandbox here%s", box.need == PAWL_SANDBOX_REQUIRED ? ", so none runs" : ": none is required");
+        finding_set(f, WARNING, "no command of an agent runs in a sandbox here%s", box.need == PAWL_SANDBOX_REQUIRED ? ", so none runs" : ": none is required");
     else if (sandbox_walls(&box, wall_take, &w, &err) != PAWL_OK)
-        tell(f, WARNING, "its walls cannot be tried: %s", err.text);
+        finding_set(f, WARNING, "its walls cannot be tried: %s", err.text);
     else
-        walls_tell(f, &w, box.need == PAWL_SANDBOX_OFF ? "; yet it is off: commands of agents run without it" :
+        walls_set(f, &w, box.need == PAWL_SANDBOX_OFF ? "; yet it is off: commands of agents run without it" :
                    box.need == PAWL_SANDBOX_PREFERRED ? "; it is preferred, not required" : "");
     buf_free(&w.names);
     arena_free(&mem);
@@ -180,22 +180,22 @@ static void look_sandbox(doctor *d, finding *f)
 
 /* ---- libraries ------------------------------------------------------------------------------------- */
 
-static void look_sqlite(doctor *d, finding *f)
+static void check_sqlite(doctor *d, finding *f)
 {
     const int n = sqlite3_libversion_number();
     const bool fixed = n >= 3051003 || (n >= 3050007 && n < 3051000) || (n >= 3044006 && n < 3045000);
 
     (void)d;
     if (sqlite3_threadsafe() == 0)
-        tell(f, BROKEN, "%s was built for one thread alone; install one that was not", sqlite3_libversion());
+        finding_set(f, BROKEN, "%s was built for one thread alone; install one that was not", sqlite3_libversion());
     else if (fixed)
-        tell(f, FINE, "%s", sqlite3_libversion());
+        finding_set(f, FINE, "%s", sqlite3_libversion());
     else
-        tell(f, FINE, "%s; before 3.51.3, so a lock beside the file keeps writers apart", sqlite3_libversion());
+        finding_set(f, FINE, "%s; before 3.51.3, so a lock beside the file keeps writers apart", sqlite3_libversion());
 }
 
 /* Tries everything: the child process, its limits, the library. */
-static void look_jq(doctor *d, finding *f)
+static void check_jq(doctor *d, finding *f)
 {
     static const char *const texts[] = { "map(. + 1) | add" };
     const uint32_t which = 0;
@@ -207,28 +207,28 @@ static void look_jq(doctor *d, finding *f)
     (void)d;
     buf_init(&out, NULL);
     if (q == NULL)
-        tell(f, BROKEN, "no memory for it");
+        finding_set(f, BROKEN, "no memory for it");
     else if (engine == NULL || *engine == '\0')
-        tell(f, MISSING, "expressions other than plain paths need it: %s", err.text[0] != '\0' ? err.text : "install libjq1");
+        finding_set(f, MISSING, "expressions other than plain paths need it: %s", err.text[0] != '\0' ? err.text : "install libjq1");
     else if (jq_evaluate(q, &which, 1, (pawl_bytes){ "[1,2]", 5 }, &out, &err) != PAWL_OK)
-        tell(f, BROKEN, "%s does not evaluate: %s", engine, err.text);
+        finding_set(f, BROKEN, "%s does not evaluate: %s", engine, err.text);
     else if (out.size != 3 || memcmp(out.data, "[5]", 3) != 0)
-        tell(f, BROKEN, "%s evaluates [1,2] | %s to %.*s", engine, texts[0], (int)out.size, out.data);
+        finding_set(f, BROKEN, "%s evaluates [1,2] | %s to %.*s", engine, texts[0], (int)out.size, out.data);
     else
-        tell(f, FINE, "%s", engine);
+        finding_set(f, FINE, "%s", engine);
     buf_free(&out);
     jq_close(q);
 }
 
-static void look_curl(doctor *d, finding *f)
+static void check_curl(doctor *d, finding *f)
 {
     net_library l;
 
     (void)d;
     if (net_library_of(&l))
-        tell(f, l.tls == NULL ? WARNING : FINE, "libcurl %s, %s", l.version, l.tls == NULL ? "without TLS: no https" : l.tls);
+        finding_set(f, l.tls == NULL ? WARNING : FINE, "libcurl %s, %s", l.version, l.tls == NULL ? "without TLS: no https" : l.tls);
     else
-        tell(f, MISSING, "`http` nodes need it: install libcurl4");
+        finding_set(f, MISSING, "`http` nodes need it: install libcurl4");
 }
 
 static bool holds_certificates(const char *path)
@@ -244,7 +244,7 @@ static bool holds_certificates(const char *path)
     return strstr(head, mark) != NULL;      /* a comment may precede the first */
 }
 
-static void look_certificates(doctor *d, finding *f)
+static void check_certificates(doctor *d, finding *f)
 {
     const char *own = getenv("SSL_CERT_FILE");
     struct stat st;
@@ -252,79 +252,79 @@ static void look_certificates(doctor *d, finding *f)
 
     (void)d;
     if (!net_library_of(&l))
-        tell(f, WARNING, "unknown, because libcurl is missing");
+        finding_set(f, WARNING, "unknown, because libcurl is missing");
     else if (own != NULL && *own != '\0' && holds_certificates(own))
-        tell(f, FINE, "%s (SSL_CERT_FILE)", own);
+        finding_set(f, FINE, "%s (SSL_CERT_FILE)", own);
     else if (own != NULL && *own != '\0')
-        tell(f, BROKEN, "SSL_CERT_FILE names %s, in which there are none; name another file, or unset it", own);
+        finding_set(f, BROKEN, "SSL_CERT_FILE names %s, in which there are none; name another file, or unset it", own);
     else if (l.ca_file != NULL && holds_certificates(l.ca_file))
-        tell(f, FINE, "%s", l.ca_file);
+        finding_set(f, FINE, "%s", l.ca_file);
     else if (l.ca_file == NULL && l.ca_folder != NULL && stat(l.ca_folder, &st) == 0)
-        tell(f, FINE, "%s", l.ca_folder);
+        finding_set(f, FINE, "%s", l.ca_folder);
     else if (l.ca_file == NULL && l.ca_folder == NULL)
-        tell(f, FINE, "those of %s", l.tls == NULL ? "nobody" : l.tls);
+        finding_set(f, FINE, "those of %s", l.tls == NULL ? "nobody" : l.tls);
     else
-        tell(f, MISSING, "no https without them: install ca-certificates, or name a file in SSL_CERT_FILE");
+        finding_set(f, MISSING, "no https without them: install ca-certificates, or name a file in SSL_CERT_FILE");
 }
 
 /* ---- the machine ------------------------------------------------------------------------------------- */
 
-static void look_clock(doctor *d, finding *f)
+static void check_clock(doctor *d, finding *f)
 {
     const int64_t now = epoch_ms();
     char text[32], ahead[16];
 
     cli_time(text, now);
     if (now < EPOCH_LEAST_MS) {
-        tell(f, BROKEN, "it says %s: set it, for timers and leases go by it", text);
+        finding_set(f, BROKEN, "it says %s: set it, for timers and leases go by it", text);
     } else if (d->newest_ms > now + AHEAD_MS) {
         cli_ago(ahead, d->newest_ms - now);
-        tell(f, WARNING, "it says %s, and the newest change in the store is %s ahead of that: set it, for timers and leases go by it", text, ahead);
+        finding_set(f, WARNING, "it says %s, and the newest change in the store is %s ahead of that: set it, for timers and leases go by it", text, ahead);
     } else {
-        tell(f, FINE, "it says %s", text);
+        finding_set(f, FINE, "it says %s", text);
     }
 }
 
-static void look_program(doctor *d, finding *f)
+static void check_program(doctor *d, finding *f)
 {
     char path[4096];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
 
     (void)d;
     if (n > 0)
-        tell(f, FINE, "%.*s", (int)n, path);
+        finding_set(f, FINE, "%.*s", (int)n, path);
     else
-        tell(f, BROKEN, "/proc/self/exe is not to be read (%s); expressions other than plain paths need it: mount /proc", strerror(errno));
+        finding_set(f, BROKEN, "/proc/self/exe is not to be read (%s); expressions other than plain paths need it: mount /proc", strerror(errno));
 }
 
-static void look_files(doctor *d, finding *f)
+static void check_files(doctor *d, finding *f)
 {
     struct rlimit limit;
 
     (void)d;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        tell(f, FINE, "no limit");
+        finding_set(f, FINE, "no limit");
     else if (limit.rlim_cur < FILES_LEAST)
-        tell(f, WARNING, "%llu at a time, which a few nodes side by side may reach: `ulimit -n 1024`", (unsigned long long)limit.rlim_cur);
+        finding_set(f, WARNING, "%llu at a time, which a few nodes side by side may reach: `ulimit -n 1024`", (unsigned long long)limit.rlim_cur);
     else
-        tell(f, FINE, "%llu at a time", (unsigned long long)limit.rlim_cur);
+        finding_set(f, FINE, "%llu at a time", (unsigned long long)limit.rlim_cur);
 }
 
-static void look_terminal(doctor *d, finding *f)
+static void check_terminal(doctor *d, finding *f)
 {
     const char *term = getenv("TERM");
     struct winsize size = { 0 };
 
     if (!d->call->err_tty) {
-        tell(f, FINE, "stderr is none: plain lines, no questions");
+        finding_set(f, FINE, "stderr is none: plain lines, no questions");
         return;
     }
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        tell(f, WARNING, "its size is not known, 80 columns are assumed");
+        finding_set(f, WARNING, "its size is not known, 80 columns are assumed");
     else if (size.ws_col < CLI_COLUMNS_LEAST)
-        tell(f, WARNING, "%d columns, less than the %d that lines need", size.ws_col, CLI_COLUMNS_LEAST);
+        finding_set(f, WARNING, "%d columns, less than the %d that lines need", size.ws_col, CLI_COLUMNS_LEAST);
     else
-        tell(f, FINE, "%d columns, %d rows", size.ws_col, size.ws_row);
+        finding_set(f, FINE, "%d columns, %d rows", size.ws_col, size.ws_row);
     buf_fmt(&f->text, ", TERM=%s, %s", term == NULL ? "" : term, d->call->err_colour ? "colour" : "no colour");
 }
 
@@ -399,7 +399,7 @@ static const char *poor_ground(int fd)
 #endif
 }
 
-static void look_folder(doctor *d, finding *f)
+static void check_folder(doctor *d, finding *f)
 {
     struct statvfs fs;
     const char *poor;
@@ -407,37 +407,37 @@ static void look_folder(doctor *d, finding *f)
     int fd;
 
     if (d->folder == NULL) {
-        tell(f, FINE, "none: %s", cli_store_name(d->call));
+        finding_set(f, FINE, "none: %s", cli_store_name(d->call));
         return;
     }
     if ((fd = scratch_open(d->folder)) < 0) {
-        tell(f, MISSING, "no file can be made in %s (%s): make it writable, or name another store, --store sqlite:PATH", d->folder, strerror(errno));
+        finding_set(f, MISSING, "no file can be made in %s (%s): make it writable, or name another store, --store sqlite:PATH", d->folder, strerror(errno));
         return;
     }
     poor = poor_ground(fd);
     free_mib = fstatvfs(fd, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize >> 20 : UINT64_MAX;
     close(fd);
     if (poor != NULL)
-        tell(f, WARNING, "%s: %s", d->folder, poor);
+        finding_set(f, WARNING, "%s: %s", d->folder, poor);
     else if (free_mib < FREE_MIB_LEAST)
-        tell(f, WARNING, "%s: %llu MiB are free; free some space, or runs will stop", d->folder, (unsigned long long)free_mib);
+        finding_set(f, WARNING, "%s: %llu MiB are free; free some space, or runs will stop", d->folder, (unsigned long long)free_mib);
     else
-        tell(f, FINE, "%s", d->folder);
+        finding_set(f, FINE, "%s", d->folder);
 }
 
-static void look_commit(doctor *d, finding *f)
+static void check_commit(doctor *d, finding *f)
 {
     int fd = d->folder == NULL ? -1 : scratch_open(d->folder);
     int64_t us;
 
     if (fd < 0) {
-        tell(f, d->folder == NULL ? FINE : WARNING, "not measured: there is no folder to write to");
+        finding_set(f, d->folder == NULL ? FINE : WARNING, "not measured: there is no folder to write to");
         return;
     }
     if ((us = time_commit(fd)) < 0)
-        tell(f, BROKEN, "%s: nothing can be written durably (%s)", d->folder, strerror(errno));
+        finding_set(f, BROKEN, "%s: nothing can be written durably (%s)", d->folder, strerror(errno));
     else
-        tell(f, FINE, "%llu.%03llu ms for %d bytes and fdatasync", (unsigned long long)us / 1000, (unsigned long long)us % 1000, COMMIT_BYTES);
+        finding_set(f, FINE, "%llu.%03llu ms for %d bytes and fdatasync", (unsigned long long)us / 1000, (unsigned long long)us % 1000, COMMIT_BYTES);
     close(fd);
 }
 
@@ -478,7 +478,7 @@ static pawl_code count_runs(pawl_store *s, counts *n, pawl_err *err)
     return rc;
 }
 
-static void look_store(doctor *d, finding *f)
+static void check_store(doctor *d, finding *f)
 {
     const char *name = cli_store_name(d->call);
     pawl_err err = { 0 };
@@ -487,19 +487,19 @@ static void look_store(doctor *d, finding *f)
     struct stat st;
 
     if (d->store == NULL && d->path != NULL && (stat(d->path, &st) != 0 ? errno == ENOENT || errno == ENOTDIR : st.st_size == 0)) {
-        tell(f, FINE, "none yet; `pawl run FILE` makes %s", d->path);
+        finding_set(f, FINE, "none yet; `pawl run FILE` makes %s", d->path);
         return;
     }
     if (d->store == NULL) {
-        tell(f, BROKEN, "%s", d->store_err.text);
+        finding_set(f, BROKEN, "%s", d->store_err.text);
         return;
     }
     if (count_runs(d->store, &n, &err) != PAWL_OK || d->store->verbs->check(d->store, &err) != PAWL_OK) {
-        tell(f, BROKEN, "%s", err.text);
+        finding_set(f, BROKEN, "%s", err.text);
         return;
     }
     d->newest_ms = n.newest_ms;
-    tell(f, n.parked > 0 ? WARNING : FINE, "%s, format %d, whole (%lld ms to check): %llu run%s, %llu not over, %llu wait%s open, %llu parked",
+    finding_set(f, n.parked > 0 ? WARNING : FINE, "%s, format %d, whole (%lld ms to check): %llu run%s, %llu not over, %llu wait%s open, %llu parked",
          name, SCHEMA_VERSION, (long long)(now_us() - began) / 1000, (unsigned long long)n.runs, n.runs == 1 ? "" : "s",
          (unsigned long long)n.going, (unsigned long long)n.waits, n.waits == 1 ? "" : "s", (unsigned long long)n.parked);
     if (n.parked > 0)
@@ -513,20 +513,20 @@ static const struct check {
     bool needed;                /* no run can be trusted, or started, without it */
     void (*look)(doctor *d, finding *f);
 } checks[] = {
-    { "store", true, look_store },          /* first: the clock is compared with its newest change */
-    { "folder", true, look_folder },
-    { "durable write", true, look_commit },
-    { "clock", true, look_clock },
-    { "SQLite", true, look_sqlite },
-    { "jq", false, look_jq },
-    { "HTTP", false, look_curl },
-    { "certificates", false, look_certificates },
-    { "graphviz", false, look_dot },
-    { "bubblewrap", false, look_bubblewrap },
-    { "sandbox", false, look_sandbox },
-    { "program", false, look_program },
-    { "open files", false, look_files },
-    { "terminal", false, look_terminal },
+    { "store", true, check_store },          /* first: the clock is compared with its newest change */
+    { "folder", true, check_folder },
+    { "durable write", true, check_commit },
+    { "clock", true, check_clock },
+    { "SQLite", true, check_sqlite },
+    { "jq", false, check_jq },
+    { "HTTP", false, check_curl },
+    { "certificates", false, check_certificates },
+    { "graphviz", false, check_dot },
+    { "bubblewrap", false, check_bubblewrap },
+    { "sandbox", false, check_sandbox },
+    { "program", false, check_program },
+    { "open files", false, check_files },
+    { "terminal", false, check_terminal },
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 

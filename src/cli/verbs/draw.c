@@ -80,14 +80,14 @@ static const char *const tables[] = { "core", "agent", "call", "shown" };
 enum { TABLES = 4, SHOWN = 3 };
 
 /* The state of the run in each table. */
-static void say_place(pawl_state *st, const char *run, buf *out)
+static void print_place(pawl_state *st, const char *run, buf *out)
 {
     const pawl_value *v = pawl_state_get(st, "@agent");
     const char *phase = pawl_value_string(pawl_value_get(v, "phase")), *core = pawl_value_string(pawl_value_find(v, "/core/at"));
     pawl_agent_view view;
     const char *at;
 
-    if (pawl_agent_look(st, &view, NULL) != PAWL_OK || phase == NULL || core == NULL)
+    if (pawl_agent_display(st, &view, NULL) != PAWL_OK || phase == NULL || core == NULL)
         return;
     buf_fmt(out, "%s: shown %s; agent %s; core %s", run, pawl_shown_name(view.state), phase, core);
     for (size_t i = 0; (at = pawl_agent_call(st, i, NULL)) != NULL; i++)
@@ -106,7 +106,7 @@ static int draw_agent(cli_call *c, pawl_state *st, const char *run, const char *
 
     buf_init(&out, NULL);
     if (st != NULL && text)
-        say_place(st, run, &out);
+        print_place(st, run, &out);
     for (size_t i = 0; i < TABLES && code == EXIT_DONE; i++) {
         if (part != NULL && strcmp(part, tables[i]) != 0)
             continue;

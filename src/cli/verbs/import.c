@@ -32,7 +32,7 @@ static bool read_piece(void *ctx, pawl_bytes *piece)
     return true;
 }
 
-static void say_run(cli_call *c, const import_source *in)
+static void print_run(cli_call *c, const import_source *in)
 {
     const pawl_value *header = value_read(&c->mem, in->header.data, in->header.size, "the header", NULL);
     const char *run = pawl_value_string(pawl_value_get(header, "id"));
@@ -47,7 +47,7 @@ static pawl_code import_from(cli_call *c, pawl_store *s, import_source *in, cons
     pawl_code rc = pawl_history_import_from(s, read_piece, in, NULL, &why);
 
     if (rc == PAWL_OK)
-        say_run(c, in);
+        print_run(c, in);
     else if (in->error != 0)
         return fail(err, PAWL_INVALID, "%.180s cannot be read: %s", path, strerror(in->error));
     return rc == PAWL_OK ? rc : fail(err, rc, "%.60s: %s", path, why.text);

@@ -67,7 +67,7 @@ static void time_text(log *l, int64_t time_ms, char out[32])
 static size_t head_columns(const log *l) { return HEAD_COLUMNS + (l->times ? MS_COLUMNS : 0); }
 
 /* "    12  14:03:07  receipt   measure:3  -> status 0" */
-static void say(log *l, uint64_t seq, int64_t time_ms, const char *kind, const char *path)
+static void line_print(log *l, uint64_t seq, int64_t time_ms, const char *kind, const char *path)
 {
     const char *dim = l->c->colour ? "\x1b[2m" : "", *plain = l->c->colour ? "\x1b[0m" : "";
     char number[24] = "", time[32] = "";
@@ -91,7 +91,7 @@ static void say(log *l, uint64_t seq, int64_t time_ms, const char *kind, const c
 }
 
 /* One more line for the same event, indented. */
-static void say_more(log *l, const char *text)
+static void more_print(log *l, const char *text)
 {
     for (const char *nl; *text != '\0'; text = *nl == '\0' ? nl : nl + 1) {
         nl = text + strcspn(text, "\n");
@@ -139,12 +139,12 @@ static void on_update(log *l, const pawl_stream_event *ev, const pawl_value *v)
             continue;
         buf_reset(&l->what);
         write_text(&l->what, w);
-        say(l, ev->seq, ev->time_ms, any ? "" : ev->name, any ? "" : ev->path);
+        line_print(l, ev->seq, ev->time_ms, any ? "" : ev->name, any ? "" : ev->path);
         any = true;
     }
     buf_reset(&l->what);
     if (!any && (leave || strcmp(ev->name, "start") == 0))
-        say(l, ev->seq, ev->time_ms, ev->name, ev->path);
+        line_print(l, ev->seq, ev->time_ms, ev->name, ev->path);
 }
 
 static void on_call(log *l, const pawl_value *v)
@@ -306,35 +306,35 @@ static void on_task(log *l, const pawl_stream_event *ev, const pawl_value *v)
             l->path = path;
             l->event_seq = ev->seq;
             tasks[i].fn(l, v);
-            say(l, ev->seq, ev->time_ms, ev->name, path);
+            line_print(l, ev->seq, ev->time_ms, ev->name, path);
             if (detail != NULL && strcmp(ev->name, "receipt") == 0)
-                say_more(l, detail);
+                more_print(l, detail);
         }
 }
 
-static void on_told(log *l, const pawl_stream_event *ev, const pawl_value *v)
+static void on_emit(log *l, const pawl_stream_event *ev, const pawl_value *v)
 {
     buf_fmt(&l->what, "%s ", ev->name);
     cli_short(&l->what, v, VALUE_COLUMNS);
-    say(l, ev->seq, ev->time_ms, "emit", ev->path);
+    line_print(l, ev->seq, ev->time_ms, "emit", ev->path);
 }
 
 /* The status after an entry, if it has changed. */
-static void say_status(log *l)
+static void status_print(log *l)
 {
     if (strcmp(l->status, l->said) == 0)
         return;
     snprintf(l->said, sizeof l->said, "%s", l->status);
     buf_reset(&l->what);
     buf_text(&l->what, l->status);
-    say(l, l->seq, 0, "status", "");
+    line_print(l, l->seq, 0, "status", "");
 }
 
 static void on_entry(log *l, const pawl_stream_event *ev, const pawl_value *v)
 {
     const char *status = pawl_value_string(pawl_value_at(pawl_value_get(v, "envelope"), 3));
 
-    say_status(l);
+    status_print(l);
     l->in_entry = strcmp(ev->name, "entry") == 0;
     if (l->in_entry && status != NULL)
         snprintf(l->status, sizeof l->status, "%s", status);
@@ -346,10 +346,10 @@ static void on_gap(log *l, const pawl_stream_event *ev, const pawl_value *v)
     words_prompt(&l->what, pawl_value_get(v, "from"));
     buf_text(&l->what, " to ");
     words_prompt(&l->what, pawl_value_get(v, "to"));
-    say(l, ev->seq, ev->time_ms, "gap", "");
+    line_print(l, ev->seq, ev->time_ms, "gap", "");
 }
 
-static void say_event(log *l, const pawl_stream_event *ev)
+static void event_print(log *l, const pawl_stream_event *ev)
 {
     const pawl_value *v;
 
@@ -360,7 +360,7 @@ static void say_event(log *l, const pawl_stream_event *ev)
     case PAWL_STREAM_UPDATES: on_update(l, ev, v); break;
     case PAWL_STREAM_TASKS: on_task(l, ev, v); break;
     case PAWL_STREAM_MESSAGES:
-    case PAWL_STREAM_CUSTOM: on_told(l, ev, v); break;
+    case PAWL_STREAM_CUSTOM: on_emit(l, ev, v); break;
     case PAWL_STREAM_DEBUG: on_entry(l, ev, v); break;
     case PAWL_STREAM_GAP: on_gap(l, ev, v); break;
     case PAWL_STREAM_VALUES: break;
@@ -424,12 +424,12 @@ static void go_on_text(log *l)
 }
 
 /* A line with a time of its own, which belongs to no entry. */
-static void say_lease(log *l, int64_t time_ms, const char *kind)
+static void lease_print(log *l, int64_t time_ms, const char *kind)
 {
     const uint64_t seq = l->seq;
 
     l->seq = UINT64_MAX;
-    say(l, 0, time_ms, kind, "");
+    line_print(l, 0, time_ms, kind, "");
     l->seq = seq;
 }
 
@@ -441,14 +441,14 @@ static void loss_text(log *l, const pawl_loss *x)
     buf_text(&l->what, x->died ? " ended without releasing it" : ": its lease expired");
     if (x->taker == NULL && !l->over)
         go_on_text(l);
-    say_lease(l, x->at_ms, x->died ? "crashed" : "expired");
+    lease_print(l, x->at_ms, x->died ? "crashed" : "expired");
     if (x->taker == NULL)
         return;
     buf_reset(&l->what);
     buf_text(&l->what, "by ");
     words_owner(&l->what, x->taker);
     buf_fmt(&l->what, " (fence %llu, after %llu)", (unsigned long long)x->taker_fence, (unsigned long long)x->fence);
-    say_lease(l, x->taken_ms, "taken");
+    lease_print(l, x->taken_ms, "taken");
 }
 
 static bool loss_keep(void *ctx, const pawl_loss *x)
@@ -488,12 +488,12 @@ static pawl_code losses_read(log *l, pawl_err *err)
 }
 
 /* Prints those that were lost up to `until_ms`. */
-static void say_losses(log *l, int64_t until_ms)
+static void losses_print(log *l, int64_t until_ms)
 {
     size_t n = 0;
 
     if (!l->c->json && l->nlosses > 0 && l->losses[0].at_ms <= until_ms)
-        say_status(l);
+        status_print(l);
     for (; n < l->nlosses && l->losses[n].at_ms <= until_ms; n++) {
         if (l->c->json)
             loss_json(l, &l->losses[n]);
@@ -519,11 +519,11 @@ static void losses_before(log *l, const pawl_stream_event *ev)
         l->losses_cap--;
     }
     l->begun = true;
-    say_losses(l, ev->time_ms);
+    losses_print(l, ev->time_ms);
 }
 
 /* What no event of the journal says, as the last line: who holds the lease of the run, or that its holder ended without releasing it. */
-static void say_holder(log *l)
+static void holder_print(log *l)
 {
     pawl_head head = { .run = NULL };
     const char *name;
@@ -549,7 +549,7 @@ static void say_holder(log *l)
         buf_text(&l->what, " ended without releasing it");
         go_on_text(l);
     }
-    say_lease(l, 0, name);
+    lease_print(l, 0, name);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -563,7 +563,7 @@ static bool out_flush(log *l)
     return fflush(cli_out(l->c)) == 0 && good;
 }
 
-static void look_again(void)
+static void rest_between(void)
 {
     const struct timespec rest = { .tv_nsec = LOOK_MS * 1000000L };
 
@@ -584,12 +584,12 @@ static pawl_code read_on(log *l, pawl_stream *r, bool follow, pawl_err *err)
         if (rc == PAWL_OK && l->c->json)
             json_event(l, &ev);
         else if (rc == PAWL_OK)
-            say_event(l, &ev);
+            event_print(l, &ev);
         if (rc == PAWL_OK && l->out.size < FLUSH_BYTES && !l->out.failed)
             continue;
         if (rc == PAWL_PENDING || rc == PAWL_HALTED) {
-            say_status(l);
-            say_losses(l, INT64_MAX);
+            status_print(l);
+            losses_print(l, INT64_MAX);
         }
         if (l->out.failed)
             return fail(err, PAWL_NOMEM, "log: no memory for what happened");
@@ -599,7 +599,7 @@ static pawl_code read_on(log *l, pawl_stream *r, bool follow, pawl_err *err)
             continue;
         if (rc != PAWL_PENDING || !follow)
             return rc;
-        look_again();
+        rest_between();
         if ((rc = losses_read(l, err)) != PAWL_OK)
             return rc;
     }
@@ -652,7 +652,7 @@ static int log_run(cli_call *c, pawl_store *s, const char *run, const char *from
         stop_on_signals();
     rc = read_on(&l, r, follow, &err);
     if (rc >= 0 && !follow && !stopped) {
-        say_holder(&l);
+        holder_print(&l);
         rc = l.out.failed ? fail(&err, PAWL_NOMEM, "log: no memory for what happened") : out_flush(&l) ? rc : fail(&err, PAWL_IO, "stdout cannot be written");
     }
     pawl_stream_close(r);

@@ -75,7 +75,7 @@ static bool tries_again(ls_page *p, const pawl_head *h, current_state *now, pawl
     *now = (current_state){0};
     *v = (pawl_agent_view){0};
     return !h->over && h->wake_ms > 0 && (pawl_status)h->status == PAWL_STATUS_WORKING && current_state_load(now, p->store_of, h->run, NULL) == PAWL_OK &&
-           pawl_agent_look(now->st, v, NULL) == PAWL_OK && v->again_ms > 0;
+           pawl_agent_display(now->st, v, NULL) == PAWL_OK && v->again_ms > 0;
 }
 
 static void json_run(ls_page *p, const pawl_head *h)

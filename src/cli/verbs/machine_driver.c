@@ -68,7 +68,7 @@ int64_t driver_clock_ms(void)
 
 /* ---- which runs it may drive ------------------------------------------------------------------------------ */
 
-static void say_asked(const driver *d, const char *run, const pawl_value *item)
+static void print_asked(const driver *d, const char *run, const pawl_value *item)
 {
     const char *id = pawl_value_string(pawl_value_at(item, 1)), *kind = pawl_value_string(pawl_value_get(pawl_value_at(item, 3), "kind"));
     const char *path = id != NULL ? strchr(id, '.') : NULL;     /* SUPERSTEP.PATH.VISIT.N; of an agent there is no path */
@@ -90,7 +90,7 @@ static void say_asked(const driver *d, const char *run, const pawl_value *item)
 }
 
 /* Prints what a journal line asks, for the person at the terminal of a worker. */
-static void say_asks_of(const driver *d, const pawl_state *st, const pawl_entry *entry)
+static void print_asks_of(const driver *d, const pawl_state *st, const pawl_entry *entry)
 {
     const pawl_value *item;
     const char *name;
@@ -101,7 +101,7 @@ static void say_asks_of(const driver *d, const pawl_state *st, const pawl_entry 
     items = pawl_iter_of(logging_items(&mem, pawl_entry_bytes(entry), pawl_entry_is_record(entry)));
     while ((item = pawl_iter_next(&items, NULL)) != NULL)
         if ((name = pawl_value_string(pawl_value_at(item, 0))) != NULL && strcmp(name, "ask") == 0)
-            say_asked(d, pawl_state_run(st), item);
+            print_asked(d, pawl_state_run(st), item);
     arena_free(&mem);
 }
 
@@ -113,7 +113,7 @@ static void stored(void *ctx, const pawl_state *st, const pawl_entry *entry)
 
     d->board->stored++;
     if (pawl_state_waits(st) > 0)
-        say_asks_of(d, st, entry);
+        print_asks_of(d, st, entry);
     if (pawl_entry_is_record(entry) || !pawl_status_terminal(now = pawl_entry_status(entry)))
         return;
     why = pawl_value_string(pawl_value_get(pawl_state_reason(st), "text"));

@@ -32,7 +32,7 @@ static int mode_run(cli_call *c)
         code = cli_fail(c, rc, &err);
     } else {
         cli_note(c, "%s: %s from its next step on", s->run, c->args[1]);
-        code = left_said(s, s->run);
+        code = left_print(s, s->run);
     }
     session_free(s);
     return code;

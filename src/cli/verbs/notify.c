@@ -145,7 +145,7 @@ static pawl_code record_open(notifying *k, pawl_err *err)
     snprintf(path, sizeof path, "%s.notified", name + 7);
     if ((k->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0 || flock(k->fd, LOCK_EX) != 0 ||
         (size = lseek(k->fd, 0, SEEK_END)) < 0)
-        return fail(err, PAWL_IO, "%s: %s; without it a question could be told twice", path, strerror(errno));
+        return fail(err, PAWL_IO, "%s: %s; without it a question could be reported twice", path, strerror(errno));
     if (size > RECORD_BYTES_MAX || (k->told = malloc((size_t)size + 1)) == NULL)
         return fail(err, PAWL_LIMIT, "%s: it has more than %d bytes: remove its old lines", path, RECORD_BYTES_MAX);
     if (pread(k->fd, k->told, (size_t)size, 0) != (ssize_t)size)
@@ -164,7 +164,7 @@ static void record_close(notifying *k)
     k->told = NULL;
 }
 
-static bool was_told(const notifying *k, const notify_hook *h, const char *id)
+static bool was_sent(const notifying *k, const notify_hook *h, const char *id)
 {
     const size_t n = strlen(id);
 
@@ -174,7 +174,7 @@ static bool was_told(const notifying *k, const notify_hook *h, const char *id)
     return false;
 }
 
-static bool tell_kept(notifying *k, const notify_hook *h, const char *id)
+static bool sent_keep(notifying *k, const notify_hook *h, const char *id)
 {
     char line[1024];
     const int n = snprintf(line, sizeof line, "%s %s\n", h->key, id);
@@ -233,8 +233,8 @@ static void call(notifying *k, const notify_hook *h, const question *q)
     k->calls++;
     if ((h->url != NULL ? url_called(h, q, &err) : command_called(h, q, &err)) != PAWL_OK)
         cli_note(k->c, "notify %s about %s: %s; it is tried again", h->shown, q->run, err.text);
-    else if (!tell_kept(k, h, q->id))
-        cli_note(k->c, "notify %s about %s: told, but that could not be stored: %s; it may be told again", h->shown, q->run, strerror(errno));
+    else if (!sent_keep(k, h, q->id))
+        cli_note(k->c, "notify %s about %s: it was called, but that could not be stored: %s; it may be called again", h->shown, q->run, strerror(errno));
     else
         return;
     k->failures++;
@@ -269,7 +269,7 @@ static bool see_wait(void *ctx, const char *run, const pawl_waiting *w)
     return q->json != NULL && !mem->failed;
 }
 
-static pawl_code look(notifying *k, pawl_err *err)
+static pawl_code questions_check(notifying *k, pawl_err *err)
 {
     pawl_code rc;
 
@@ -282,13 +282,13 @@ static pawl_code look(notifying *k, pawl_err *err)
     if ((rc = record_open(k, err)) == PAWL_OK)
         for (size_t i = 0; i < k->n && !stopped; i++)
             for (size_t h = 0; h < k->nhooks && !stopped; h++)
-                if (!was_told(k, &k->hooks[h], k->all[i].id))
+                if (!was_sent(k, &k->hooks[h], k->all[i].id))
                     call(k, &k->hooks[h], &k->all[i]);
     record_close(k);
     return rc;
 }
 
-static pawl_code look_on(notifying *k, pawl_err *err)
+static pawl_code notify_follow(notifying *k, pawl_err *err)
 {
     int64_t back_ms = LOOK_MS;
     pawl_code rc = PAWL_OK;
@@ -297,7 +297,7 @@ static pawl_code look_on(notifying *k, pawl_err *err)
         const size_t before = k->failures;
         struct timespec rest;
 
-        rc = look(k, err);
+        rc = questions_check(k, err);
         if (cli_given(k->c, "once") != NULL)
             break;
         back_ms = k->failures == before ? LOOK_MS : back_ms * 2 < BACK_MS_MAX ? back_ms * 2 : BACK_MS_MAX;
@@ -324,7 +324,7 @@ static int notify_run(cli_call *c)
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
     arena_init(&k.mem, NULL, 4096);
-    rc = look_on(&k, &err);
+    rc = notify_follow(&k, &err);
     arena_free(&k.mem);
     pawl_store_free(k.s);
     if (rc != PAWL_OK)

@@ -336,9 +336,9 @@ static int modes(cli_call *c)
     for (int m = PAWL_MODE_PLAN; m <= PAWL_MODE_BYPASS; m++) {
         buf_fmt(&out, "%-18s", pawl_mode_name((pawl_mode)m));
         for (int k = PAWL_PERMISSION_READ; k <= PAWL_PERMISSION_OTHER; k++) {
-            buf_fmt(&out, "%-7s", pawl_behavior_name(pawl_mode_says((pawl_mode)m, (pawl_permission)k, true)));
+            buf_fmt(&out, "%-7s", pawl_behavior_name(pawl_mode_decision((pawl_mode)m, (pawl_permission)k, true)));
             if (k == PAWL_PERMISSION_EDIT)
-                buf_fmt(&out, "%-15s", pawl_behavior_name(pawl_mode_says((pawl_mode)m, PAWL_PERMISSION_EDIT, false)));
+                buf_fmt(&out, "%-15s", pawl_behavior_name(pawl_mode_decision((pawl_mode)m, PAWL_PERMISSION_EDIT, false)));
         }
         buf_char(&out, '\n');
     }
@@ -382,7 +382,7 @@ static bool trust_shown(cli_call *c, const char *project, const pawl_value *all,
 }
 
 /* `trusted`: shows what was trusted and is otherwise now, and changes nothing. */
-static int trust_look_at(cli_call *c, const char *project, const char *cwd)
+static int trust_show(cli_call *c, const char *project, const char *cwd)
 {
     pawl_err err = {0};
     const bool named = trust_named(&c->mem, project, TRUST_OWN, &err) || trust_named(&c->mem, project, TRUST_CLAUDE, &err);
@@ -436,7 +436,7 @@ static int trust(cli_call *c, const char *word)
         fail(&err, PAWL_INVALID, "%.300s has no .pawl/settings.json and no .claude/settings.json, so there is nothing to trust: write one first", project);
         return cli_fail(c, PAWL_INVALID, &err);
     }
-    return strcmp(word, "trusted") == 0 ? trust_look_at(c, project, cwd) : trust_give(c, project, cwd, strcmp(word, "trust") == 0);
+    return strcmp(word, "trusted") == 0 ? trust_show(c, project, cwd) : trust_give(c, project, cwd, strcmp(word, "trust") == 0);
 }
 
 /* ---- the verb -------------------------------------------------------------------------------------------------------- */

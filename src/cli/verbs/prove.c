@@ -52,7 +52,7 @@ static bool text_write(const char *path, const pawl_value *v, pawl_err *err)
 }
 
 /* A graph that has ended is one line, with the steps inside it. */
-static bool say_path(cli_call *c, const pawl_value *steps)
+static bool print_path(cli_call *c, const pawl_value *steps)
 {
     pawl_iter it = pawl_iter_of(steps);
     const pawl_value *one;
@@ -75,7 +75,7 @@ static bool say_path(cli_call *c, const pawl_value *steps)
     return good;
 }
 
-static void say_modes(const pawl_value *v, buf *b)
+static void print_modes(const pawl_value *v, buf *b)
 {
     const pawl_value *modes = pawl_value_get(v, "modes");
 
@@ -83,13 +83,13 @@ static void say_modes(const pawl_value *v, buf *b)
         buf_fmt(b, "%s%s", i == 0 ? "" : ", ", pawl_value_string(pawl_value_at(modes, i)));
 }
 
-static void say_verdict(cli_call *c, const prove_result *r)
+static void print_verdict(cli_call *c, const prove_result *r)
 {
     const size_t n = pawl_value_size(pawl_value_get(r->json, "destructive"));
     buf b;
 
     buf_init(&b, NULL);
-    say_modes(r->json, &b);
+    print_modes(r->json, &b);
     buf_char(&b, '\0');
     if (b.failed)
         cli_note(c, "%s: no memory", c->args[0]);
@@ -104,7 +104,7 @@ static void say_verdict(cli_call *c, const prove_result *r)
     buf_free(&b);
 }
 
-int prove_say(cli_call *c, session *s)
+int prove_print(cli_call *c, session *s)
 {
     const char *except[256], *one, *modes = cli_given(c, "modes"), *path = cli_given(c, "path");
     prove_ask q = { .except = except, .hooks_ask = cli_given(c, "hooks-ask") != NULL };
@@ -128,8 +128,8 @@ int prove_say(cli_call *c, session *s)
         cli_json(c, r.json);
     } else {
         if (r.verdict == PROVE_BROKEN)
-            say_path(c, pawl_value_get(r.json, "path"));
-        say_verdict(c, &r);
+            print_path(c, pawl_value_get(r.json, "path"));
+        print_verdict(c, &r);
     }
     return r.verdict == PROVE_PROVED ? EXIT_DONE : EXIT_FAILED;
 }

@@ -184,7 +184,7 @@ static pawl_code prune_all(pruning *p, uint64_t seq, pawl_err *err)
     return rc;
 }
 
-static bool prune_say(const pruning *p, int64_t was, int64_t is)
+static bool prune_print(const pruning *p, int64_t was, int64_t is)
 {
     cli_call *c = p->c;
 
@@ -241,7 +241,7 @@ static int prune_run(cli_call *c)
     pawl_store_free(p->s);
     if (rc != PAWL_OK)
         return cli_fail(c, rc, &err);
-    return prune_say(p, was, file_bytes(c)) ? EXIT_DONE : EXIT_FAILED;
+    return prune_print(p, was, file_bytes(c)) ? EXIT_DONE : EXIT_FAILED;
 }
 
 static const cli_option options[] = {

@@ -101,7 +101,7 @@ static bool is_program(const pawl_command *cmd)
 }
 
 /* "61 kept, 2 begun again": finished commands are kept; those that were running are performed again, or their outcome is asked for. */
-static void say_kept(session *s, pawl_state *st)
+static void print_kept(session *s, pawl_state *st)
 {
     pawl_step *step = pawl_engine_step(s->engine);
     pawl_store *store = session_store(s);
@@ -156,7 +156,7 @@ int resume_session(session *s)
     if (elsewhere)
         return drive_run(s, drive_continue, NULL);
     if (pawl_state_next(st) == PAWL_PENDING)
-        say_kept(s, st);
+        print_kept(s, st);
     return drive_run(s, drive_continue, NULL);
 }
 

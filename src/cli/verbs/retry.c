@@ -124,7 +124,7 @@ static int retry_run(cli_call *c)
     if ((s = session_of_run(c, c->args[0], &code)) == NULL)
         return code;
     if (delivered_before(s, s->run))         /* it may have failed again since: that is not tried again */
-        code = left_said(s, s->run);
+        code = left_print(s, s->run);
     else if (set_fits(s, given, &code) && !is_turn(s, set, &code))
         code = run_retry(s, set);
     session_free(s);

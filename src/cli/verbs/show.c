@@ -60,7 +60,7 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
     snprintf(text, sizeof text, "%s%s%s", pawl_agent_idle(st) ? "idle" : pawl_status_name(asks_status(all, pawl_state_status(st))), head->parked != NULL ? ", parked: " : "",
              head->parked != NULL ? head->parked : "");
     put_row(b, "status", text);
-    if (pawl_agent_look(st, &view, NULL) == PAWL_OK && view.state != PAWL_SHOWN_NOTHING) {
+    if (pawl_agent_display(st, &view, NULL) == PAWL_OK && view.state != PAWL_SHOWN_NOTHING) {
         for (size_t i = 0; i < all->n; i++)
             if (!ask_is_childs(&all->all[i], s->run) && doubt_is(&all->all[i].w))
                 view.state = PAWL_SHOWN_WAITING_FOR_USER_INPUT;
@@ -76,7 +76,7 @@ static void put_record(session *s, pawl_state *st, const pawl_head *head, const 
     put_why(s, st, reason, b);
     put_row(b, "waits for", missing_secret(&s->mem, st));
     if (pawl_state_status(st) == PAWL_STATUS_FAILED)
-        failed_tasks_say(b, failed_tasks(&s->mem, st), "           ");
+        failed_tasks_put(b, failed_tasks(&s->mem, st), "           ");
     put_row(b, "machine", pawl_state_machine(st, NULL));
     put_row(b, "file", s->path);
     put_row(b, "mode", mode != NULL && strcmp(mode, "default") != 0 ? mode : NULL);
@@ -188,7 +188,7 @@ static const pawl_value *as_json(session *s, pawl_state *st, const pawl_head *he
         v = value_with(mem, v, "failed", failed_tasks(mem, st));
     if (pawl_agent_idle(st))
         v = value_with(mem, v, "idle", value_bool(mem, true));
-    if (pawl_agent_look(st, &view, NULL) == PAWL_OK && view.again_ms > 0)
+    if (pawl_agent_display(st, &view, NULL) == PAWL_OK && view.again_ms > 0)
         v = value_with(mem, v, "again", again_json(mem, &view));
     if (head->parked != NULL)
         v = value_with(mem, v, "parked", value_string(mem, head->parked, strlen(head->parked)));
@@ -222,7 +222,7 @@ static int show(session *s, pawl_state *st, const asks *all)
         put_machines(s, &b);
     cli_put(s->c, &b);
     buf_free(&b);
-    say_asks(s, all);
+    print_asks(s, all);
     return EXIT_DONE;
 }
 

@@ -108,7 +108,7 @@ static const pawl_value *checked_by_number(simulating *k)
 }
 
 /* Promises that the file never exercises are named, too. */
-static void say_checked(simulating *k)
+static void print_checked(simulating *k)
 {
     const pawl_value *all = checked_by_number(k), *n, *number;
     pawl_iter it = pawl_iter_of(all);
@@ -123,7 +123,7 @@ static void say_checked(simulating *k)
     buf_free(&b);
 }
 
-static int say_held(simulating *k, uint64_t seeds)
+static int print_held(simulating *k, uint64_t seeds)
 {
     cli_call *c = k->c;
     const pawl_value *v;
@@ -144,7 +144,7 @@ static int say_held(simulating *k, uint64_t seeds)
     if (k->chance)
         cli_note(c, "among them %llu requests to models and %llu tool calls; %llu child runs", (unsigned long long)k->asked,
                  (unsigned long long)k->used, (unsigned long long)k->children);
-    say_checked(k);
+    print_checked(k);
     return EXIT_DONE;
 }
 
@@ -175,7 +175,7 @@ static int simulate(simulating *k, uint64_t first, uint64_t seeds)
         add_up(k, &r);
         pawl_sim_report_free(&r);
     }
-    return say_held(k, seeds);
+    return print_held(k, seeds);
 }
 
 /* ---- what runs begin with ------------------------------------------------------------------------------------- */

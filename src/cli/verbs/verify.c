@@ -152,7 +152,7 @@ static pawl_code anchors_compare(verifying *v, const char *named, pawl_err *err)
 
 /* ---- said ------------------------------------------------------------------------------------------------------ */
 
-static void say_anchors(const verifying *v)
+static void print_anchors(const verifying *v)
 {
     const pawl_anchored *a = &v->sum;
     char when[32];
@@ -172,7 +172,7 @@ static void say_anchors(const verifying *v)
         cli_note(v->c, "rolled back: the store looks like an older copy, from before line %llu of the anchors (%s)", (unsigned long long)a->since, when);
 }
 
-static void say_json(verifying *v)
+static void print_json(verifying *v)
 {
     cli_call *c = v->c;
     const pawl_anchored *a = &v->sum;
@@ -211,10 +211,10 @@ static int verify_run(cli_call *c)
     if (rc != PAWL_OK)
         return cli_fail(c, rc, &err);
     if (c->json) {
-        say_json(&v);
+        print_json(&v);
     } else {
         if (v.anchored)
-            say_anchors(&v);
+            print_anchors(&v);
         if (v.bad == 0)
             cli_note(c, "good: %zu run%s, every byte matches its hash%s", v.runs, v.runs == 1 ? "" : "s", v.anchored ? ", and the anchored heads agree" : "");
     }

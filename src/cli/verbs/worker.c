@@ -345,7 +345,7 @@ static void consider(dispatcher *w, due_batch *l, const pawl_head *h)
 }
 
 /* Considers the runs of one page, after `after` (no 0: from the first). *end: it was the last page. */
-static bool look_page(dispatcher *w, due_batch *l, pawl_due *after, bool *end)
+static bool page_read(dispatcher *w, due_batch *l, pawl_due *after, bool *end)
 {
     const pawl_store_verbs *v = w->store->verbs;
 
@@ -359,7 +359,7 @@ static bool look_page(dispatcher *w, due_batch *l, pawl_due *after, bool *end)
 }
 
 /* Considers the first page, and one of the later pages in turn; with --once all. True: a driver was started for a due run. */
-static bool look(dispatcher *w)
+static bool due_check(dispatcher *w)
 {
     const pawl_filter held = { .held = true, .limit = DUE_MAX };
     pawl_due after = { 0, 0 };
@@ -368,10 +368,10 @@ static bool look(dispatcher *w)
 
     if (!list_begin(&l))
         return false;
-    if (look_page(w, &l, &after, &end) && !end) {
+    if (page_read(w, &l, &after, &end) && !end) {
         if (w->deep.no == 0 || w->board.once)
             w->deep = after;
-        while (look_page(w, &l, &w->deep, &end) && !end && w->board.once)
+        while (page_read(w, &l, &w->deep, &end) && !end && w->board.once)
             ;
     }
     l.n = 0;
@@ -384,7 +384,7 @@ static bool look(dispatcher *w)
 }
 
 /* Parked runs are not due; each is tried once when the worker starts. */
-static void look_at_parked(dispatcher *w)
+static void parked_check(dispatcher *w)
 {
     const pawl_filter f = { .parked = true, .limit = DUE_MAX };
     due_batch l;
@@ -433,10 +433,10 @@ static void once(dispatcher *w)
     unsigned vain = 0;
     unsigned long before;
 
-    look_at_parked(w);
+    parked_check(w);
     do {
         before = w->board.stored;
-        if (!look(w) && !at_work(w))
+        if (!due_check(w) && !at_work(w))
             break;
         wait_for_all(w);
         vain = w->board.stored == before ? vain + 1 : 0;
@@ -456,10 +456,10 @@ static void nap(dispatcher *w)
 static void rounds(dispatcher *w)
 {
     cli_note(w->c, "driving the runs that are due in %s; Ctrl-C stops it, and nothing is lost", w->board.store_name);
-    look_at_parked(w);
+    parked_check(w);
     while (!ending(w)) {
         tidy(w);
-        (void)look(w);
+        (void)due_check(w);
         nap(w);
     }
 }

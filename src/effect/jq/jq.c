@@ -230,7 +230,7 @@ static news await(const jq *q, short events, int64_t until_ms)
 }
 
 /* Sends `out`, a complete frame. */
-static news tell_child(jq *q, int64_t until_ms)
+static news child_send(jq *q, int64_t until_ms)
 {
     for (size_t sent = 0; sent < q->out.size;) {
         const ssize_t n = send(q->fd, q->out.data + sent, q->out.size - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -298,7 +298,7 @@ static news ask(jq *q, int64_t wait_ms, jq_verb *verb, pawl_bytes *body)
     q->wait_ms = wait_ms;
     if (!jq_frame_end(&q->out))
         return NO_ROOM;
-    what = tell_child(q, until_ms);
+    what = child_send(q, until_ms);
     return what == CAME ? hear(q, until_ms, verb, body) : what;
 }
 
@@ -446,7 +446,7 @@ static pawl_code compile(jq *q, size_t from, size_t n, char words[WORDS_BYTES], 
 }
 
 typedef struct jq_search {
-    jq_tell_fn *tell;           /* or NULL */
+    jq_warn_fn *tell;           /* or NULL */
     void *ctx;
     size_t found;
     char words[WORDS_BYTES];
@@ -484,7 +484,7 @@ static pawl_code find(jq *q, jq_search *s, size_t from, size_t n, pawl_err *err)
 }
 
 /* Compiles all of them as one program. */
-static pawl_code compile_all(jq *q, jq_tell_fn *tell, void *ctx, pawl_err *err)
+static pawl_code compile_all(jq *q, jq_warn_fn *tell, void *ctx, pawl_err *err)
 {
     jq_search s = { .tell = tell, .ctx = ctx };
     char together[WORDS_BYTES + 64], words[WORDS_BYTES];
@@ -506,7 +506,7 @@ static pawl_code compile_all(jq *q, jq_tell_fn *tell, void *ctx, pawl_err *err)
     return PAWL_INVALID;
 }
 
-pawl_code jq_check(jq *q, jq_tell_fn *tell, void *ctx, pawl_err *err)
+pawl_code jq_check(jq *q, jq_warn_fn *tell, void *ctx, pawl_err *err)
 {
     pawl_code rc;
 

@@ -25,8 +25,8 @@ void jq_limits(jq *q, int64_t evaluate_ms, uint64_t bytes);
 
 /* Compile them as one program; if that is refused, by halves, and `tell` (which must not use `q`) is called for each wrong one, in order. PAWL_OK;
  * PAWL_INVALID: some are wrong, err has the first; PAWL_IO: there is no libjq (err says how to get it), or no child. */
-typedef void jq_tell_fn(void *ctx, size_t index, const char *text);
-pawl_code jq_check(jq *q, jq_tell_fn *tell, void *ctx, pawl_err *err);
+typedef void jq_warn_fn(void *ctx, size_t index, const char *text);
+pawl_code jq_check(jq *q, jq_warn_fn *tell, void *ctx, pawl_err *err);
 /* Evaluate expressions `which` with `input`, JSON text, as `.`; appends an array of their values to `out`, as JSON text. An integer of the
  * input beyond 2^53 that an expression passes on comes out as it was. PAWL_EFFECT: err names the expression: it failed, gave not exactly
  * one value, a value too large, did more with such an integer than to pass it on (err has the path of the first in the input), or the child

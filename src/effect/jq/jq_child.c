@@ -299,7 +299,7 @@ static bool token(jq_child_parse *k)
 }
 
 /* Appends the text to `out` without comments. False: `why` has the error. */
-static bool looked_over(const char *text, buf *out, buf *why)
+static bool text_checked(const char *text, buf *out, buf *why)
 {
     jq_child_parse k = { .at = text, .out = out, .why = why };
 
@@ -372,7 +372,7 @@ static const char *choose(jq_worker *w, const char *at, size_t from, size_t n)
 {
     if (n == 1) {
         buf_char(&w->source, '(');
-        if (!looked_over(at, &w->source, &w->said))
+        if (!text_checked(at, &w->source, &w->said))
             return NULL;
         buf_text(&w->source, "\n)");
         return at + strlen(at) + 1;
@@ -514,7 +514,7 @@ static void explain(jq_worker *w, const char *text)
 {
     buf_reset(&w->source);
     buf_reset(&w->said);
-    if (!looked_over(text, &w->source, &w->said))
+    if (!text_checked(text, &w->source, &w->said))
         return;
     if (compile_source(w, &w->said))
         buf_text(&w->said, "it defines, and gives no value");

@@ -31,45 +31,45 @@ bool llm_stop_named(const char *name, llm_stop *out)
 /* ---- telling ------------------------------------------------------------------------------------------------ */
 
 /* A reader that is too slow misses some, so the result of a call that tells them is ignored. */
-void llm_tell_begin(const pawl_job *job)
+void llm_emit_begin(const pawl_job *job)
 {
     (void)pawl_job_say(job, &(pawl_delta){ .kind = PAWL_DELTA_BEGIN, .number = job->attempt });
 }
 
-void llm_tell_text(const pawl_job *job, llm_kind kind, const char *text, size_t size)
+void llm_emit_text(const pawl_job *job, llm_kind kind, const char *text, size_t size)
 {
     if (size > 0)
         (void)pawl_job_say(job, &(pawl_delta){ .kind = kind == LLM_THINKING ? PAWL_DELTA_THINKING : PAWL_DELTA_TEXT, .bytes = text, .size = size });
 }
 
-void llm_tell_tool(const pawl_job *job, size_t index, const char *id, const char *name, const char *input, size_t size)
+void llm_emit_tool(const pawl_job *job, size_t index, const char *id, const char *name, const char *input, size_t size)
 {
     if (size > 0 || name != NULL)
         (void)pawl_job_say(job, &(pawl_delta){ .kind = PAWL_DELTA_TOOL_INPUT, .bytes = input, .size = size, .number = index, .id = id, .name = name });
 }
 
-void llm_tell_message(const pawl_job *job, const pawl_value *message)
+void llm_emit_message(const pawl_job *job, const pawl_value *message)
 {
     const pawl_value *content = pawl_value_get(message, "content"), *block;
     pawl_iter it = pawl_iter_of(content);
     buf b;
 
-    llm_tell_begin(job);
+    llm_emit_begin(job);
     if (pawl_value_type(content) == PAWL_TYPE_STRING)
-        llm_tell_text(job, LLM_TEXT, pawl_value_string(content), pawl_value_size(content));
+        llm_emit_text(job, LLM_TEXT, pawl_value_string(content), pawl_value_size(content));
     for (size_t i = 0; (block = pawl_iter_next(&it, NULL)) != NULL; i++) {
         const pawl_value *text = pawl_value_get(block, "text"), *thinking = pawl_value_get(block, "thinking");
 
         if (llm_is(block, "text"))
-            llm_tell_text(job, LLM_TEXT, llm_text(block, "text"), pawl_value_size(text));
+            llm_emit_text(job, LLM_TEXT, llm_text(block, "text"), pawl_value_size(text));
         else if (llm_is(block, "thinking"))
-            llm_tell_text(job, LLM_THINKING, llm_text(block, "thinking"), pawl_value_size(thinking));
+            llm_emit_text(job, LLM_THINKING, llm_text(block, "thinking"), pawl_value_size(thinking));
         if (!llm_is(block, "tool_use"))
             continue;
         buf_init(&b, NULL);
         canon(&b, pawl_value_get(block, "input"));
         if (!b.failed)
-            llm_tell_tool(job, i, llm_text(block, "id"), llm_text(block, "name"), b.data, b.size);
+            llm_emit_tool(job, i, llm_text(block, "id"), llm_text(block, "name"), b.data, b.size);
         buf_free(&b);
     }
 }
@@ -178,9 +178,9 @@ void llm_part_text(llm_answer *a, llm_part *p, const char *text, size_t size)
     if (p->text.failed)
         llm_nomem(a);
     else if (p->kind == LLM_TOOL)
-        llm_tell_tool(a->job, (size_t)(p - a->parts), NULL, NULL, text, size);
+        llm_emit_tool(a->job, (size_t)(p - a->parts), NULL, NULL, text, size);
     else if (p->kind != LLM_RAW)
-        llm_tell_text(a->job, p->kind, text, size);
+        llm_emit_text(a->job, p->kind, text, size);
 }
 
 /* ---- a typed value -------------------------------------------------------------------------------------------------- */

@@ -306,7 +306,7 @@ static pawl_code on_block_start(llm_answer *a, const pawl_value *ev)
         p->name = llm_text(p->raw, "name");
         if (*p->id == '\0' || *p->name == '\0')
             return llm_invalid(a, "a tool is called without id or name");
-        llm_tell_tool(a->job, a->nparts - 1, p->id, p->name, "", 0);
+        llm_emit_tool(a->job, a->nparts - 1, p->id, p->name, "", 0);
     } else if (i < 3 && (text = pawl_value_get(block, kinds[i].text)) != NULL && pawl_value_string(text) != NULL) {
         llm_part_text(a, p, pawl_value_string(text), pawl_value_size(text));
     }

@@ -269,18 +269,18 @@ static const pawl_value *system_join(arena *mem, const pawl_value *list)
     return out;
 }
 
-static bool said(const pawl_value *v)
+static bool is_given(const pawl_value *v)
 {
     return pawl_value_type(v) != PAWL_TYPE_NULL;
 }
 
-static bool all_said(const pawl_value *object)
+static bool all_given(const pawl_value *object)
 {
     const pawl_value *v;
     pawl_iter it = pawl_iter_of(object);
 
     while ((v = pawl_iter_next(&it, NULL)) != NULL)
-        if (!said(v))
+        if (!is_given(v))
             return false;
     return true;
 }
@@ -292,7 +292,7 @@ static const pawl_value *lay(arena *mem, const pawl_value *under, const pawl_val
     pawl_iter it = pawl_iter_of(over);
 
     while ((v = pawl_iter_next(&it, &key)) != NULL && under != NULL)
-        if (v != without[0] && v != without[1] && v != without[2] && said(v))
+        if (v != without[0] && v != without[1] && v != without[2] && is_given(v))
             under = value_with(mem, under, pawl_value_string(key), v);
     return under;
 }
@@ -317,7 +317,7 @@ const pawl_value *llm_args_flat(arena *mem, const pawl_value *args)
     const bool more = pawl_value_type(then) == PAWL_TYPE_STRING && pawl_value_type(messages) == PAWL_TYPE_ARRAY;
     const bool fewer = pawl_value_type(upto) == PAWL_TYPE_INT && pawl_value_int(upto) >= 0 && pawl_value_type(messages) == PAWL_TYPE_ARRAY;
 
-    if (pawl_value_type(args) != PAWL_TYPE_OBJECT || (!based && !listed && !more && !fewer && all_said(args)))
+    if (pawl_value_type(args) != PAWL_TYPE_OBJECT || (!based && !listed && !more && !fewer && all_given(args)))
         return args;
     out = lay(mem, value_pack(mem, NULL, "{}"), based ? config : NULL, (const pawl_value *const[3]){ NULL });
     out = lay(mem, out, args, (const pawl_value *const[3]){ based ? config : NULL, more ? then : NULL, fewer ? upto : NULL });

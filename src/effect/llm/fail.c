@@ -80,7 +80,7 @@ static bool stays(const char *word)
 }
 
 /* Contains `words`, ignoring case. */
-static bool says(const char *text, const char *words)
+static bool text_has(const char *text, const char *words)
 {
     const size_t n = strlen(words);
 
@@ -90,10 +90,10 @@ static bool says(const char *text, const char *words)
     return false;
 }
 
-bool llm_error_says(const llm_error *e, const char *const *words)
+bool llm_error_has(const llm_error *e, const char *const *words)
 {
     for (; *words != NULL; words++)
-        if (says(e->text, *words) || says(e->code, *words) || says(e->type, *words))
+        if (text_has(e->text, *words) || text_has(e->code, *words) || text_has(e->type, *words))
             return true;
     return false;
 }
@@ -113,7 +113,7 @@ static bool is_long(const llm_error *e)
         if (strcmp(e->code, types[i]) == 0 || strcmp(e->type, types[i]) == 0)
             return true;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (says(e->text, texts[i]))
+        if (text_has(e->text, texts[i]))
             return true;
     return false;
 }

@@ -236,7 +236,7 @@ static pawl_code request_make(llm_call *c, pawl_err *why)
     c->net.first_ms = c->own->first_ms > 0 ? c->own->first_ms : FIRST_MS;
     c->net.idle_ms = c->own->idle_ms > 0 ? c->own->idle_ms : IDLE_MS;
     c->net.until_ms = job_until(c->job, 0, &limit);
-    llm_tell_begin(c->job);
+    llm_emit_begin(c->job);
     return PAWL_OK;
 }
 

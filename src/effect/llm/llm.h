@@ -120,12 +120,12 @@ void llm_part_text(llm_answer *a, llm_part *p, const char *text, size_t size);
 /* Makes the reply, with its cost, from a complete answer; fails if it cannot be one. */
 pawl_code llm_reply(llm_answer *a, pawl_reply *r);
 
-void llm_tell_begin(const pawl_job *job);
-void llm_tell_text(const pawl_job *job, llm_kind kind, const char *text, size_t size);
+void llm_emit_begin(const pawl_job *job);
+void llm_emit_text(const pawl_job *job, llm_kind kind, const char *text, size_t size);
 /* `index`: of the block in the message; id and name may be NULL. */
-void llm_tell_tool(const pawl_job *job, size_t index, const char *id, const char *name, const char *input, size_t size);
+void llm_emit_tool(const pawl_job *job, size_t index, const char *id, const char *name, const char *input, size_t size);
 /* Tells readers a reply that exists already, as if it arrived now. */
-void llm_tell_message(const pawl_job *job, const pawl_value *message);
+void llm_emit_message(const pawl_job *job, const pawl_value *message);
 void llm_cost(pawl_reply *r, const pawl_llm_usage *u, int64_t micros);
 
 /* ---- fail.c: what a refusal means ------------------------------------------------------------------------------ */
@@ -139,7 +139,7 @@ typedef struct llm_error {
 /* Read the error in a body or an event, in any of the known shapes; its texts live as long as that. */
 void llm_error_read(const pawl_value *body, llm_error *out);
 bool llm_error_is(const pawl_value *body);      /* it contains an error */
-bool llm_error_says(const llm_error *e, const char *const *words);      /* its texts contain one of the words, which end in NULL; case is ignored */
+bool llm_error_has(const llm_error *e, const char *const *words);      /* its texts contain one of the words, which end in NULL; case is ignored */
 /* The code for it, and one line in err, from which `key` (may be NULL) is removed. */
 pawl_code llm_error_fail(const llm_error *e, const char *key, pawl_err *err);
 

@@ -221,7 +221,7 @@ pawl_code pawl_effect_model(const pawl_job *job, pawl_reply *r, void *arg)
         pawl_reply_untouched(r);
         return pawl_reply_fail(r, PAWL_NOMEM, "%s: no memory, or no descriptor, for a call", job->effect);
     }
-    llm_tell_begin(job);
+    llm_emit_begin(job);
     if ((rc = m->start(m->ctx, job->args, c)) < 0) {
         call_free(c);
         return pawl_reply_fail(r, rc, "%s: the model did not begin", job->effect);

@@ -343,7 +343,7 @@ static llm_part *only(llm_answer *a, llm_kind kind)
 }
 
 /* A string, or a list of blocks with texts. */
-static void said(llm_answer *a, llm_kind kind, const pawl_value *content)
+static void content_parts(llm_answer *a, llm_kind kind, const pawl_value *content)
 {
     const pawl_value *block, *text;
     pawl_iter it = pawl_iter_of(content);
@@ -423,7 +423,7 @@ static void call_begin(llm_answer *a, llm_part *p, const char *id, const char *n
     p->id = llm_keep(a, id);
     p->name = llm_keep(a, name);
     if (a->rc == PAWL_OK)
-        llm_tell_tool(a->job, (size_t)(p - a->parts), p->id, p->name, "", 0);
+        llm_emit_tool(a->job, (size_t)(p - a->parts), p->id, p->name, "", 0);
 }
 
 /* Data that the call must be sent back with. */
@@ -479,10 +479,10 @@ static void delta_read(llm_answer *a, const pawl_value *delta)
 
     if (pawl_value_type(thought) == PAWL_TYPE_STRING && pawl_value_size(thought) > 0 && (p = only(a, LLM_THINKING)) != NULL)
         p->wanted = true;       /* a server that uses this name may refuse a conversation without it */
-    said(a, LLM_THINKING, pawl_value_type(thought) == PAWL_TYPE_STRING && pawl_value_size(thought) > 0 ? thought : pawl_value_get(delta, "reasoning"));
-    said(a, LLM_TEXT, pawl_value_get(delta, "content"));
+    content_parts(a, LLM_THINKING, pawl_value_type(thought) == PAWL_TYPE_STRING && pawl_value_size(thought) > 0 ? thought : pawl_value_get(delta, "reasoning"));
+    content_parts(a, LLM_TEXT, pawl_value_get(delta, "content"));
     if (pawl_value_type(refusal) == PAWL_TYPE_STRING && pawl_value_size(refusal) > 0) {
-        said(a, LLM_TEXT, refusal);
+        content_parts(a, LLM_TEXT, refusal);
         a->refused = true;
     }
     while (pawl_value_type(calls) == PAWL_TYPE_ARRAY && (call = pawl_iter_next(&it, NULL)) != NULL)

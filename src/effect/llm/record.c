@@ -67,7 +67,7 @@ bool llm_record_key(const pawl_value *args, const pawl_alloc *alloc, hash *out)
     return well;
 }
 
-static const record *look(const pawl_llm_record *r, const hash *key)
+static const record *record_find(const pawl_llm_record *r, const hash *key)
 {
     for (size_t i = 0; i < r->n; i++)
         if (hash_equal(&r->records[i].key, key))
@@ -81,7 +81,7 @@ static bool find(pawl_llm_record *r, const hash *key, record *out)
     const record *there;
 
     pthread_mutex_lock(&r->lock);
-    if ((there = look(r, key)) != NULL)
+    if ((there = record_find(r, key)) != NULL)
         *out = *there;
     pthread_mutex_unlock(&r->lock);
     return there != NULL;
@@ -265,7 +265,7 @@ static const char *written(pawl_llm_record *r, const record *one, const pawl_val
     buf_init(&b, &r->alloc);
     llm_record_line(&b, &one->key, reply, one->tokens, one->micros);
     pthread_mutex_lock(&r->lock);
-    if (look(r, &one->key) != NULL)     /* another call recorded the same request meanwhile */
+    if (record_find(r, &one->key) != NULL)     /* another call recorded the same request meanwhile */
         b.size = 0;
     else if (b.failed || !keep(r, one, reply))
         why = "\"there is no memory for it\"";
@@ -287,7 +287,7 @@ static const char *written(pawl_llm_record *r, const record *one, const pawl_val
 /* ---- telling -------------------------------------------------------------------------------------------------------- */
 
 /* `"differs":[...]` or `"failed":TEXT`. */
-static void tell(const pawl_job *job, const hash *key, const char *member, const char *json)
+static void record_emit(const pawl_job *job, const hash *key, const char *member, const char *json)
 {
     char hex[HASH_HEX + 1];
     buf b;
@@ -339,7 +339,7 @@ static void compare(const pawl_job *job, const hash *key, const record *there, c
             at += (size_t)snprintf(list + at, sizeof list - at, "%s\"%s\"", at > 1 ? "," : "", names[i]);
     snprintf(list + at, sizeof list - at, "]");
     if (at > 1)
-        tell(job, key, "differs", list);
+        record_emit(job, key, "differs", list);
 }
 
 /* ---- the handler ------------------------------------------------------------------------------------------------------ */
@@ -352,7 +352,7 @@ static pawl_code replay(const pawl_job *job, pawl_reply *reply, const record *on
     arena_init(&mem, &reply->alloc, 4096);
     message = pawl_value_get(value_read(&mem, one->reply.data, one->reply.size, "the record", NULL), "message");
     if (message != NULL)
-        llm_tell_message(job, message);
+        llm_emit_message(job, message);
     arena_free(&mem);
     buf_put(&reply->text, one->reply.data, one->reply.size);
     if (reply->text.failed)
@@ -378,9 +378,9 @@ static pawl_code live(pawl_llm_record *r, const pawl_job *job, pawl_reply *reply
     one->tokens = reply->costs ? reply->tokens : -1;
     one->micros = reply->micros;
     if (v != NULL && r->mode == PAWL_RECORD_LIVE && (why = written(r, one, v)) != NULL)      /* NULL: the engine reports it */
-        tell(job, &one->key, "failed", why);
+        record_emit(job, &one->key, "failed", why);
     else if (v != NULL && r->mode == PAWL_RECORD_SHADOW && there == NULL)
-        tell(job, &one->key, "differs", "[\"missing\"]");
+        record_emit(job, &one->key, "differs", "[\"missing\"]");
     else if (v != NULL && r->mode == PAWL_RECORD_SHADOW)
         compare(job, &one->key, there, v, &mem);
     arena_free(&mem);
@@ -388,7 +388,7 @@ static pawl_code live(pawl_llm_record *r, const pawl_job *job, pawl_reply *reply
 }
 
 /* The beginning of the user's last text, or of the prompt, in one line of at most `size` bytes. */
-static void said_last(arena *mem, const pawl_value *args, char *out, size_t size)
+static void last_words(arena *mem, const pawl_value *args, char *out, size_t size)
 {
     const char *text = pawl_value_string(pawl_value_get(args, "prompt"));
     size_t n;
@@ -417,7 +417,7 @@ static pawl_code missed(const pawl_llm_record *r, const pawl_job *job, pawl_repl
     hash_hex(key, hex);
     if ((args = llm_args_flat(&mem, job->args)) == NULL)
         args = job->args;
-    said_last(&mem, args, said, sizeof said);
+    last_words(&mem, args, said, sizeof said);
     pawl_reply_untouched(reply);
     rc = pawl_reply_fail(reply, PAWL_INVALID, "%s: %.60s has no answer to this request: %.40s, messages %zu, \"%s\" (%.12s); record it live", job->effect,
                          r->path, llm_text(args, "model"), pawl_value_size(pawl_value_get(args, "messages")), said, hex);

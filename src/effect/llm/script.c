@@ -265,7 +265,7 @@ static bool reply_text(const entry *e, buf *out)
 }
 
 /* In as many parts as the entry says, each after its delay. */
-static pawl_code text_say(llm_answer *a, pawl_reply *r, const entry *e, const buf *text)
+static pawl_code text_part(llm_answer *a, pawl_reply *r, const entry *e, const buf *text)
 {
     const size_t n = e->deltas > 0 ? (size_t)e->deltas : 1;
     llm_part *p = llm_part_new(a, LLM_TEXT, -1);
@@ -286,7 +286,7 @@ static pawl_code text_say(llm_answer *a, pawl_reply *r, const entry *e, const bu
     return a->rc;
 }
 
-static void tool_say(llm_answer *a, const pawl_value *tool, size_t k)
+static void tool_part(llm_answer *a, const pawl_value *tool, size_t k)
 {
     const pawl_value *input = pawl_value_get(tool, "input");
     char id[CALL_ID_BYTES];
@@ -304,7 +304,7 @@ static void tool_say(llm_answer *a, const pawl_value *tool, size_t k)
     if (p->text.failed)
         llm_nomem(a);
     if (a->rc == PAWL_OK)
-        llm_tell_tool(a->job, a->nparts - 1, p->id, p->name, p->text.size > 0 ? p->text.data : "{}", p->text.size > 0 ? p->text.size : 2);
+        llm_emit_tool(a->job, a->nparts - 1, p->id, p->name, p->text.size > 0 ? p->text.data : "{}", p->text.size > 0 ? p->text.size : 2);
 }
 
 static void bill(const pawl_llm_script *s, const pawl_job *job, const entry *e, llm_answer *a, pawl_reply *r)
@@ -337,7 +337,7 @@ static pawl_code answer(const pawl_llm_script *s, const pawl_job *job, pawl_repl
 
     if (e->thinking != NULL && (p = llm_part_new(a, LLM_THINKING, -1)) != NULL)
         llm_part_text(a, p, e->thinking, strlen(e->thinking));
-    if ((rc = text_say(a, r, e, text)) != PAWL_OK && a->rc == PAWL_OK)
+    if ((rc = text_part(a, r, e, text)) != PAWL_OK && a->rc == PAWL_OK)
         return rc;              /* stopped meanwhile */
     bill(s, job, e, a, r);
     if (e->error != NULL) {
@@ -348,7 +348,7 @@ static pawl_code answer(const pawl_llm_script *s, const pawl_job *job, pawl_repl
     if (prompt)
         return prompt_reply(r, text);
     for (size_t k = 1; (tool = pawl_iter_next(&it, NULL)) != NULL; k++)
-        tool_say(a, tool, k);
+        tool_part(a, tool, k);
     a->stop = e->stops ? e->stop : pawl_value_size(e->tools) > 0 ? LLM_TOOL_USE : LLM_END_TURN;
     return llm_reply(a, r) == PAWL_OK ? PAWL_OK : pawl_reply_fail(r, a->rc, "%s", a->err.text);
 }
@@ -372,7 +372,7 @@ static pawl_code play(const pawl_llm_script *s, const pawl_job *job, pawl_reply 
     llm_answer_init(&a, mem, &quiet, q);
     a.model = q->model;
     buf_init(&text, &mem->alloc);
-    llm_tell_begin(&quiet);
+    llm_emit_begin(&quiet);
     rc = reply_text(e, &text) ? answer(s, job, r, e, &a, &text, prompt) : pawl_reply_fail(r, PAWL_NOMEM, "no memory for the answer");
     buf_free(&text);
     llm_answer_free(&a);

@@ -79,5 +79,5 @@ bool llm_way_refused(llm_way way, const llm_error *e)
 
     if (named[way] == NULL || (e->status != 400 && e->status != 404 && e->status != 422))
         return false;
-    return llm_error_says(e, named[way]) && llm_error_says(e, refusals);
+    return llm_error_has(e, named[way]) && llm_error_has(e, refusals);
 }

@@ -23,7 +23,7 @@ enum {
 
 /* ---- the sandbox ------------------------------------------------------------------------------------------- */
 
-static bool stop_looking(void *ctx)
+static bool search_stops(void *ctx)
 {
     tool_call *c = ctx;
 
@@ -42,7 +42,7 @@ static const denied_top *denied_of(tool_call *c, const roots *r, bool reads, siz
 
     for (size_t i = 0; i < r->n; i++)
         folders[i] = r->all[i].real;
-    out = denied_tops_find(&c->mem, c->job->policy, &u, &shown, stop_looking, c, n, &cut);
+    out = denied_tops_find(&c->mem, c->job->policy, &u, &shown, search_stops, c, n, &cut);
     if (cut && out != NULL)
         snprintf(c->note, sizeof c->note, "the rules deny more files than its sandbox keeps from a command (DENIED_TOPS_MAX, %d): deny their folders",
                  DENIED_TOPS_MAX);

@@ -56,7 +56,7 @@ static int newest(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-static pawl_code tell(globbing *g, const walk *w, const file_place *at, const roots *r)
+static pawl_code matches_report(globbing *g, const walk *w, const file_place *at, const roots *r)
 {
     const char *sort = input_text(g->c, "sort");
     buf *out = &g->c->out;
@@ -113,7 +113,7 @@ pawl_code tool_glob(tool_call *c)
             if (!S_ISDIR(p.st.st_mode))
                 rc = tool_error(c, "Invalid arguments: %s: it is no folder", path);
             else if ((rc = walk_below(&w, &p, path != NULL ? path : ".", &replied)) == PAWL_OK && !replied)
-                rc = g->nomem ? tool_nomem(c) : tell(g, &w, &p, r);
+                rc = g->nomem ? tool_nomem(c) : matches_report(g, &w, &p, r);
         }
         place_free(&p);
     }

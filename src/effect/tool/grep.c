@@ -231,7 +231,7 @@ static void feed(grep *g, const char *data, size_t size)
     }
 }
 
-static void file_told(grep *g)
+static void file_report(grep *g)
 {
     buf *out = &g->c->out;
 
@@ -321,7 +321,7 @@ static bool search(grep *g, int fd, const char *path)
     }
     if (g->begun && !over(g))
         line_end(g);
-    file_told(g);
+    file_report(g);
     return !g->more && !g->nomem;
 }
 
@@ -364,7 +364,7 @@ static bool take(void *ctx, const walked *w)
 
 /* ---- the tool ------------------------------------------------------------------------------------------------- */
 
-static pawl_code tell(grep *g)
+static pawl_code matches_report(grep *g)
 {
     buf *out = &g->c->out;
 
@@ -548,7 +548,7 @@ static pawl_code search_all(grep *g, const char *path)
     g->c->looks = 0;            /* check the time now */
     if (rc == PAWL_OK)
         rc = tool_stop(g->c);
-    return rc != PAWL_OK ? rc : g->nomem ? tool_nomem(g->c) : tell(g);
+    return rc != PAWL_OK ? rc : g->nomem ? tool_nomem(g->c) : matches_report(g);
 }
 
 pawl_code tool_grep(tool_call *c)

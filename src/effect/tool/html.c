@@ -294,7 +294,7 @@ static void heading(html_page *g, const tag *t)
     g->blank = true;
 }
 
-static void tag_told(html_page *g, const tag *t)
+static void tag_to_text(html_page *g, const tag *t)
 {
     static const char *const blocks[] = { "p", "div", "section", "article", "header", "footer", "main", "nav", "aside", "ul", "ol", "dl", "table", "blockquote",
                                           "figure", "form", "fieldset", "title", "details", "body" };
@@ -355,7 +355,7 @@ void html_text(const char *data, size_t size, buf *out)
             skip_to(&g, ">", true);
         } else if (tag_read(&g, &t)) {
             if (!dropped(&g, &t))
-                tag_told(&g, &t);
+                tag_to_text(&g, &t);
         } else {
             word(&g, g.p++, 1);
         }

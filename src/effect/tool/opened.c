@@ -89,7 +89,7 @@ static bool leads_there(const opened_file *o, const char *path)
 }
 
 /* The same path below the name by which the root was given. False: too long. */
-static bool said_path(const opened_file *o, char out[TOOL_PATH_BYTES])
+static bool shown_path(const opened_file *o, char out[TOOL_PATH_BYTES])
 {
     const size_t n = strcmp(o->root->real, "/") == 0 ? 0 : strlen(o->root->real);
     char whole[TOOL_PATH_BYTES];
@@ -113,7 +113,7 @@ static bool asked_path(const tool_call *c, const char *asked, char out[TOOL_PATH
 
 /* ---- deny rules ------------------------------------------------------------------------------------------------ */
 
-static bool stop_looking(void *ctx)
+static bool search_stops(void *ctx)
 {
     tool_call *c = ctx;
 
@@ -126,13 +126,13 @@ static const denied_files *denied_of(tool_call *c)
     const file_use u = use_of(c);
 
     if (c->denied == NULL)
-        c->denied = denied_files_find(&c->mem, c->job->policy, &u, stop_looking, c);
+        c->denied = denied_files_find(&c->mem, c->job->policy, &u, search_stops, c);
     return c->denied;
 }
 
-typedef enum link_look { LINKS_FINE, LINKS_DENIED, LINKS_UNKNOWN } link_look;
+typedef enum link_verdict { LINKS_FINE, LINKS_DENIED, LINKS_UNKNOWN } link_verdict;
 
-static link_look links_look(tool_call *c, const struct stat *st, const char **twin)
+static link_verdict links_check(tool_call *c, const struct stat *st, const char **twin)
 {
     const denied_files *d;
 
@@ -150,7 +150,7 @@ static bool names_allowed(tool_call *c, const opened_file *o, pawl_code *rc)
     const file_use u = use_of(c);
     const char *twin, *rule;
 
-    switch (links_look(c, o->st, &twin)) {
+    switch (links_check(c, o->st, &twin)) {
     case LINKS_FINE:
         return true;
     case LINKS_DENIED:
@@ -253,7 +253,7 @@ bool opened_allowed(tool_call *c, const opened_file *o, pawl_code *rc)
 
     if (c->job->policy == NULL && pawl_value_get(c->job->args, "decision") == NULL)
         return true;
-    if (!said_path(o, said) || !asked_path(c, o->asked, written)) {
+    if (!shown_path(o, said) || !asked_path(c, o->asked, written)) {
         *rc = tool_error(c, "Invalid arguments: %s: the path is too long", o->asked);
         return false;
     }
@@ -279,7 +279,7 @@ bool opened_hides(tool_call *c, const char *path, int dir, int fd, const struct 
 
     if (c->job->policy == NULL)
         return false;
-    hides = denied_name(c, path) != NULL || c->mem.failed || (fd >= 0 && links_look(c, st, &twin) != LINKS_FINE);
+    hides = denied_name(c, path) != NULL || c->mem.failed || (fd >= 0 && links_check(c, st, &twin) != LINKS_FINE);
     if (!hides && fd >= 0)
         settle(dir);
     if (!hides && fd >= 0 && fd_path(fd, real) && strcmp(real, path) != 0)

@@ -115,7 +115,7 @@ static void feed(read_page *g, const char *data, size_t size)
     }
 }
 
-static pawl_code page_told(read_page *g, const char *path, const struct stat *st)
+static pawl_code page_report(read_page *g, const char *path, const struct stat *st)
 {
     tool_call *c = g->c;
 
@@ -152,7 +152,7 @@ static pawl_code text(tool_call *c, int fd, const char *path, const struct stat 
     if (rc == PAWL_OK && g->begun)
         line_end(g);
     seen_still(c, fd, st);
-    return rc == PAWL_OK ? page_told(g, path, st) : rc;
+    return rc == PAWL_OK ? page_report(g, path, st) : rc;
 }
 
 static pawl_code read_it(tool_call *c, const file_place *p, const char *path)

@@ -68,7 +68,7 @@ roots *roots_open(tool_call *c, pawl_code *rc)
     const pawl_value *list = pawl_value_get(c->job->args, "directories"), *only = pawl_value_get(c->job->args, "read_only"), *one;
     pawl_iter it = pawl_iter_of(list);
 
-    if (r == NULL || (c->reach = reach_look(&c->mem)) == NULL) {
+    if (r == NULL || (c->reach = reach_read(&c->mem)) == NULL) {
         *rc = tool_nomem(c);
         return NULL;
     }
@@ -448,7 +448,7 @@ void place_free(file_place *p)
 
 /* ---- read and written ----------------------------------------------------------------------------------------------------- */
 
-static bool told_errno(tool_call *c, const char *path, pawl_code *rc)
+static bool errno_to_reply(tool_call *c, const char *path, pawl_code *rc)
 {
     const walk_way w = { .c = c, .asked = path };
 
@@ -481,7 +481,7 @@ int place_read(tool_call *c, const file_place *p, const char *path, struct stat 
     if (p->there && !regular(c, path, p->st.st_mode, rc))
         return -1;
     if ((fd = openat(p->dir, p->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) < 0 || fstat(fd, st) != 0)
-        told_errno(c, path, rc);
+        errno_to_reply(c, path, rc);
     else if (regular(c, path, st->st_mode, rc) && reaches(c, p->dir, p->name, st, path, rc) && place_allowed(c, p, path, fd, st, rc))
         return fd;
     if (fd >= 0)
@@ -505,7 +505,7 @@ bool place_load(tool_call *c, const file_place *p, const char *path, size_t most
             break;
     }
     if (n < 0)
-        told_errno(c, path, rc);
+        errno_to_reply(c, path, rc);
     else if (out->failed)
         *rc = tool_nomem(c);
     else if (out->size > most)
@@ -574,9 +574,9 @@ bool place_write(tool_call *c, const file_place *p, const char *path, const char
     if (!place_allowed(c, p, path, -1, p->there ? &p->st : NULL, rc))
         return false;
     if (p->there && !writable(p))
-        return told_errno(c, path, rc);
+        return errno_to_reply(c, path, rc);
     if ((fd = fresh(p, name, p->there ? 0600 : 0666)) < 0)
-        return told_errno(c, path, rc);
+        return errno_to_reply(c, path, rc);
     if (p->there && fchown(fd, p->st.st_uid, p->st.st_gid) != 0)
         errno = 0;              /* the new file now belongs to us */
     fine = (!p->there || fchmod(fd, p->st.st_mode & 0777) == 0) && fill(fd, data, size);
@@ -586,7 +586,7 @@ bool place_write(tool_call *c, const file_place *p, const char *path, const char
         why = why != 0 ? why : errno;
         unlinkat(p->dir, name, 0);
         errno = why;
-        return told_errno(c, path, rc);
+        return errno_to_reply(c, path, rc);
     }
     if ((fd = openat(p->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0) {
         (void)fsync(fd);        /* some file systems do not support it */

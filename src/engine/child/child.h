@@ -21,13 +21,13 @@ bool child_reserve_named(pawl_engine *e, cached_run *r, const char *child);    /
 
 /* child_tell.c */
 /* Delivers for the effect "tell", after a step was folded and before it is stored. PAWL_IO, PAWL_NOMEM. */
-pawl_code tells_before_commit(pawl_engine *e, cached_run *r);
+pawl_code children_update(pawl_engine *e, cached_run *r);
 /* The same for a run whose machine has no effect "tell": delivers the mode, rules or grants that the step changed to the open children. */
 pawl_code rights_before_commit(pawl_engine *e, cached_run *r);
 /* Before the child's start: delivers the changes of rights that are pending in the open superstep. */
 pawl_code rights_before_start(pawl_engine *e, cached_run *r, const outbox_entry *entry);
 /* Performs the effect "tell" through a store. Safe to repeat, since the delivery has the command's id. Any thread. */
-pawl_code tell_left(pawl_store *s, const pawl_alloc *alloc, const pawl_job *job, pawl_reply *reply);
+pawl_code tell_after_loss(pawl_store *s, const pawl_alloc *alloc, const pawl_job *job, pawl_reply *reply);
 
 /* child_end.c */
 bool child_must_notify(const cached_run *r);               /* a finished child whose end was not delivered to its parent */

@@ -49,7 +49,7 @@ static pawl_code tell_deliver(pawl_store *s, const pawl_alloc *alloc, const char
     return rc;
 }
 
-pawl_code tell_left(pawl_store *s, const pawl_alloc *alloc, const pawl_job *job, pawl_reply *reply)
+pawl_code tell_after_loss(pawl_store *s, const pawl_alloc *alloc, const pawl_job *job, pawl_reply *reply)
 {
     pawl_err why = { PAWL_OK, "" };
     pawl_code rc;
@@ -63,13 +63,13 @@ pawl_code tell_left(pawl_store *s, const pawl_alloc *alloc, const pawl_job *job,
     return pawl_reply_fail(reply, rc == PAWL_IO || rc == PAWL_NOMEM || rc == PAWL_LIMIT ? PAWL_TRANSIENT : rc, "%s", why.text);
 }
 
-static pawl_code tells(const pawl_job *job, pawl_reply *reply, void *arg)
+static pawl_code tell_perform(const pawl_job *job, pawl_reply *reply, void *arg)
 {
     pawl_engine *e = arg;
     pawl_code rc;
 
     pthread_mutex_lock(&e->lock);
-    rc = tell_left(e->store, &e->alloc, job, reply);
+    rc = tell_after_loss(e->store, &e->alloc, job, reply);
     pthread_mutex_unlock(&e->lock);
     return rc;
 }
@@ -86,7 +86,7 @@ static bool entry_calls(const pawl_entry *entry)
 }
 
 /* Creates a child that does not exist, so that the delivery is in its mailbox before its start. */
-static pawl_code tell_before_commit(pawl_engine *e, cached_run *r, const pawl_command *cmd)
+static pawl_code child_update(pawl_engine *e, cached_run *r, const pawl_command *cmd)
 {
     pawl_code rc;
     tell t;
@@ -103,15 +103,15 @@ static pawl_code tell_before_commit(pawl_engine *e, cached_run *r, const pawl_co
 
 /* Delivers reduced rights to the children before the step is stored, so that a child starts nothing under the old rights after the step. After a
  * crash in between, a child has fewer rights than its parent, which is safe. */
-pawl_code tells_before_commit(pawl_engine *e, cached_run *r)
+pawl_code children_update(pawl_engine *e, cached_run *r)
 {
     const handler *h = entry_calls(pawl_step_entry(e->step)) && pawl_machine_effect(r->m, "tell", NULL) ? handler_of(e, "tell") : NULL;
     pawl_code rc = PAWL_OK;
     pawl_command cmd;
 
-    for (size_t i = 0; h != NULL && h->fn == tells && rc == PAWL_OK && i < pawl_state_commands(r->st); i++)
+    for (size_t i = 0; h != NULL && h->fn == tell_perform && rc == PAWL_OK && i < pawl_state_commands(r->st); i++)
         if (pawl_state_command(r->st, i, e->lent, &cmd, NULL, NULL) == PAWL_OK && cmd.effect != NULL && strcmp(cmd.effect, "tell") == 0)
-            rc = tell_before_commit(e, r, &cmd);
+            rc = child_update(e, r, &cmd);
     return rc;
 }
 
@@ -220,7 +220,7 @@ pawl_code rights_before_start(pawl_engine *e, cached_run *r, const outbox_entry 
     return rc == PAWL_CONFLICT ? PAWL_OK : rc;
 }
 
-pawl_code pawl_engine_tell(pawl_engine *e, pawl_err *err)
+pawl_code pawl_engine_add_tell(pawl_engine *e, pawl_err *err)
 {
-    return e == NULL ? PAWL_INVALID : pawl_engine_effect(e, "tell", tells, e, PAWL_CLASS_AT_LEAST_ONCE, err);
+    return e == NULL ? PAWL_INVALID : pawl_engine_effect(e, "tell", tell_perform, e, PAWL_CLASS_AT_LEAST_ONCE, err);
 }

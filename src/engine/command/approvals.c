@@ -57,7 +57,7 @@ static pawl_code approvals_check(const pawl_engine *e, const outbox_entry *entry
 }
 
 /* *void_now: it does not count any more, and entry->reply says why. */
-static pawl_code approvals_look(pawl_engine *e, outbox_entry *entry, bool *void_now, pawl_err *err)
+static pawl_code approvals_decide(pawl_engine *e, outbox_entry *entry, bool *void_now, pawl_err *err)
 {
     pawl_err why = { PAWL_OK, "" };
     arena mem;
@@ -82,7 +82,7 @@ bool approval_ends(pawl_engine *e, outbox_entry *entry, pawl_code *rc, pawl_err 
 {
     bool void_now = false;
 
-    if ((*rc = approvals_look(e, entry, &void_now, err)) != PAWL_OK || !void_now)
+    if ((*rc = approvals_decide(e, entry, &void_now, err)) != PAWL_OK || !void_now)
         return false;
     args_return(entry);
     receipt_make(e, entry);

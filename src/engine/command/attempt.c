@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Sets the job's mode to the current one, since the mode can change while a command waits (P1). */
-static void mode_look(outbox_entry *entry, pawl_state *st)
+static void job_mode_set(outbox_entry *entry, pawl_state *st)
 {
     const pawl_value *coming = pawl_state_coming(st, "@mode");
     const char *mode = pawl_value_string(coming != NULL ? coming : pawl_state_get(st, "@mode"));
@@ -56,7 +56,7 @@ void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now)
     partial_begin(entry);
     entry->job.fence = r->fence;
     entry->job.alone = false;
-    mode_look(entry, r->st);
+    job_mode_set(entry, r->st);
     entry->was_in_doubt = entry->in_doubt;
     entry->in_doubt = false;
     left = entry->limits.total_timeout_ms - (now - entry->first_ms);

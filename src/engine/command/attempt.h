@@ -33,7 +33,7 @@ bool entry_goes_on(const pawl_engine *e, outbox_entry *entry, int64_t now);     
 
 /* ---- run_rules.c ------------------------------------------------------------------------------------------------- */
 
-pawl_code entry_rules_look(pawl_engine *e, outbox_entry *entry, pawl_err *err);         /* sets the job's policy to the current rules of its run. PAWL_NOMEM */
+pawl_code entry_rules_set(pawl_engine *e, outbox_entry *entry, pawl_err *err);         /* sets the job's policy to the current rules of its run. PAWL_NOMEM */
 void entry_rules_drop(pawl_engine *e, outbox_entry *entry);
 
 /* ---- approvals.c ------------------------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ pawl_code attempt_run(outbox_entry *entry);     /* any thread: calls the handler
 /* ---- completions.c: answers that come later (E17) -------------------------------------------------------------- */
 
 pawl_code job_later(const pawl_job *job, pawl_stop_fn *stop, void *ctx);
-pawl_code job_say(const pawl_job *job, const char *name, const char *text);      /* say.c: this and the next on the handler's thread */
+pawl_code job_say(const pawl_job *job, const char *name, const char *text);      /* output.c: this and the next on the handler's thread */
 pawl_code job_delta(const pawl_job *job, const pawl_delta *delta);
 void job_finish(const pawl_job *job, pawl_code code);
 pawl_code attempt_code(outbox_entry *entry, pawl_code rc);      /* a code above 0 is not a valid result */

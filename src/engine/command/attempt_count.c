@@ -87,7 +87,7 @@ static pawl_code marks_put(pawl_engine *e, const cached_run *r, pawl_mark *all, 
     pthread_mutex_unlock(&e->lock);
     for (size_t i = 0; i < n && rc == PAWL_OK; i++)
         if (all[i].rc != PAWL_OK)
-            rc = all[i].rc == PAWL_FENCED ? fail(err, PAWL_FENCED, "%s: somebody else works on it now", r->id)
+            rc = all[i].rc == PAWL_FENCED ? fail(err, PAWL_FENCED, "%s: another process works on it now", r->id)
                                           : fail(err, all[i].rc, "%s: an attempt cannot be counted: %s", all[i].id, pawl_code_name(all[i].rc));
     return rc;
 }

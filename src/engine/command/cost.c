@@ -30,7 +30,7 @@ void cost_take_back(outbox_entry *entry)
     entry->cost.known = entry->cost.known && entry->cost.reported > 0;
 }
 
-static void number_say(buf *b, const char *name, int64_t n)
+static void number_put(buf *b, const char *name, int64_t n)
 {
     buf_fmt(b, "%s\"%s\":%lld", b->size == 0 ? "{" : ",", name, (long long)n);
 }
@@ -52,8 +52,8 @@ static void report_plain(outbox_entry *entry, bool unseen)
 
     if (!c->known)
         return;
-    number_say(&entry->cost.usage, "micros", unseen ? at_least(c->micros, entry->limits.cost.micros) : c->micros);
-    number_say(&entry->cost.usage, "tokens", unseen ? at_least(c->tokens, entry->limits.cost.tokens) : c->tokens);
+    number_put(&entry->cost.usage, "micros", unseen ? at_least(c->micros, entry->limits.cost.micros) : c->micros);
+    number_put(&entry->cost.usage, "tokens", unseen ? at_least(c->tokens, entry->limits.cost.tokens) : c->tokens);
 }
 
 /* With a ledger. Each attempt that nobody saw costs the whole reservation, and so does the last one when its cost cannot be read. `unseen` has the kernel
@@ -69,13 +69,13 @@ static void report_charged(outbox_entry *entry, uint32_t made)
     buf *b = &entry->cost.usage;
 
     if (due.n[COST_CALLS] > 0 && (more || made != due.n[COST_CALLS]))
-        number_say(b, "calls", cost_plus(made, late->n[COST_CALLS]));
+        number_put(b, "calls", cost_plus(made, late->n[COST_CALLS]));
     if (c->known || whole > 0 || more) {
-        number_say(b, "micros", cost_plus(more ? late->n[COST_MICROS] : 0, cost_plus(c->micros, cost_times(whole, due.n[COST_MICROS]))));
-        number_say(b, "tokens", cost_plus(more ? late->n[COST_TOKENS] : 0, cost_plus(c->tokens, cost_times(whole, due.n[COST_TOKENS]))));
+        number_put(b, "micros", cost_plus(more ? late->n[COST_MICROS] : 0, cost_plus(c->micros, cost_times(whole, due.n[COST_MICROS]))));
+        number_put(b, "tokens", cost_plus(more ? late->n[COST_TOKENS] : 0, cost_plus(c->tokens, cost_times(whole, due.n[COST_TOKENS]))));
     }
     if (whole > 0 || more)
-        number_say(b, "unseen", whole + more);
+        number_put(b, "unseen", whole + more);
     if (more)
         *late = (amounts){0};
 }
@@ -130,8 +130,8 @@ void cost_of_run(const cached_run *r, buf *out)
     s.reserved.calls = cost_plus(s.reserved.calls, r->outbox.unbilled.n[COST_CALLS]);
     s.reserved.micros = cost_plus(s.reserved.micros, r->outbox.unbilled.n[COST_MICROS]);
     s.reserved.tokens = cost_plus(s.reserved.tokens, r->outbox.unbilled.n[COST_TOKENS]);
-    number_say(out, "calls", s.used.calls > INT64_MAX - s.reserved.calls ? INT64_MAX : s.used.calls + s.reserved.calls);
-    number_say(out, "micros", s.used.micros > INT64_MAX - s.reserved.micros ? INT64_MAX : s.used.micros + s.reserved.micros);
-    number_say(out, "tokens", s.used.tokens > INT64_MAX - s.reserved.tokens ? INT64_MAX : s.used.tokens + s.reserved.tokens);
+    number_put(out, "calls", s.used.calls > INT64_MAX - s.reserved.calls ? INT64_MAX : s.used.calls + s.reserved.calls);
+    number_put(out, "micros", s.used.micros > INT64_MAX - s.reserved.micros ? INT64_MAX : s.used.micros + s.reserved.micros);
+    number_put(out, "tokens", s.used.tokens > INT64_MAX - s.reserved.tokens ? INT64_MAX : s.used.tokens + s.reserved.tokens);
     buf_char(out, '}');
 }

@@ -90,7 +90,7 @@ static pawl_code entries_to_pool(pawl_engine *e, cached_run *r, bool all, bool *
             break;
         if (approval_ends(e, granted, &rc, err))
             continue;
-        if (rc != PAWL_OK || (rc = entry_rules_look(e, granted, err)) != PAWL_OK)
+        if (rc != PAWL_OK || (rc = entry_rules_set(e, granted, err)) != PAWL_OK)
             break;
         entry_move(granted, ENTRY_LEAVING);
     }
@@ -111,7 +111,7 @@ static pawl_code entry_perform(pawl_engine *e, cached_run *r, outbox_entry *entr
 
     if (rc != PAWL_OK || approval_ends(e, entry, &rc, err))
         return rc;
-    if (rc != PAWL_OK || (rc = entry_rules_look(e, entry, err)) != PAWL_OK) {
+    if (rc != PAWL_OK || (rc = entry_rules_set(e, entry, err)) != PAWL_OK) {
         args_return(entry);
         return rc;
     }

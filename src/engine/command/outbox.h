@@ -105,7 +105,7 @@ void outbox_unqueue(pawl_engine *e, cached_run *r);     /* it is not driven now:
 void outbox_lease_lost(cached_run *r);                  /* another engine holds the run: running attempts are stopped */
 void outbox_state_dropped(cached_run *r);               /* the state was thrown away: receipts that were folded are fed again, such commands go */
 void outbox_stop_all(cached_run *r);
-void outbox_plan_tell(cached_run *r);                   /* after a commit: attempts that run learn that the mode of the run became plan (P1) */
+void outbox_plan_mark(cached_run *r);                   /* after a commit: attempts that run learn that the mode of the run became plan (P1) */
 void outbox_stop_unstarted(cached_run *r);              /* attempts that wait for a thread must not begin any more (E10) */
 void outbox_free(pawl_engine *e, cached_run *r);
 

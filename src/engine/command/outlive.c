@@ -119,7 +119,7 @@ void left_committed(pawl_engine *e, const char *run, pawl_state *st)
 }
 
 /* An attempt that begins in plan mode is told, too: its handler knows the mode, and nothing of it may write. */
-void outbox_plan_tell(cached_run *r)
+void outbox_plan_mark(cached_run *r)
 {
     if (!outbox_any_running(r) || run_mode(r->st, true) != RANK_PLAN)
         return;
@@ -151,7 +151,7 @@ void left_end_lost(pawl_engine *e)
     left_end_those(e, is_lost, NULL, PAWL_LEFT_LOST);
 }
 
-void left_look(pawl_engine *e)
+void left_check_leases(pawl_engine *e)
 {
     for (left_running *one = left_first(e); one != NULL; one = one->next) {
         pawl_head head;

@@ -7,7 +7,7 @@
 /* ---- limits ------------------------------------------------------------------------------------ */
 
 /* The wait for a thread does not count as part of the attempt. */
-static void start_look(const pawl_engine *e, outbox_entry *entry, int64_t now)
+static void start_check(const pawl_engine *e, outbox_entry *entry, int64_t now)
 {
     int64_t called = entry->attempt.called_ms;
 
@@ -25,7 +25,7 @@ void attempt_limits_check(pawl_engine *e, outbox_entry *entry, int64_t now)
     const char *over;
     int64_t left;
 
-    start_look(e, entry, now);
+    start_check(e, entry, now);
     over = entry->attempt.exceeded != NULL ? entry->attempt.exceeded : limit_over(entry, now);
     if (over == NULL && entry->attempt.overran)
         over = nearest_limit(&entry->limits, entry->attempt.started_ms - entry->first_ms, &left);
@@ -46,7 +46,7 @@ void outbox_watch(pawl_engine *e, cached_run *r, int64_t now)
 
         if (a->exceeded != NULL)
             continue;
-        start_look(e, entry, now);
+        start_check(e, entry, now);
         if (a->beats != a->beats_seen) {
             a->beats_seen = a->beats;
             a->beat_ms = now;

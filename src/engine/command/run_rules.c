@@ -70,7 +70,7 @@ void entry_rules_drop(pawl_engine *e, outbox_entry *entry)
         rules_free(e, r);
 }
 
-pawl_code entry_rules_look(pawl_engine *e, outbox_entry *entry, pawl_err *err)
+pawl_code entry_rules_set(pawl_engine *e, outbox_entry *entry, pawl_err *err)
 {
     pawl_state *st = entry->run->st;
     const pawl_value *coming = pawl_state_coming(st, "@policy"), *now = coming != NULL ? coming : pawl_state_get(st, "@policy");

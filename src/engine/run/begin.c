@@ -276,7 +276,7 @@ static pawl_code context_last(pawl_engine *e, const char *context, cached_run **
     } while (rc == PAWL_OK && *l.id == '\0' && l.seen == LAST_PAGE);
     if (rc != PAWL_OK || *l.id == '\0')
         return rc;
-    *last = run_look(e, l.id, &why);
+    *last = run_state_query(e, l.id, &why);
     if (*last == NULL && why.code != PAWL_GONE)     /* GONE: another process has just removed the run */
         return fail(err, why.code < 0 ? why.code : PAWL_NOMEM, "%s", why.text);
     return PAWL_OK;
@@ -385,7 +385,7 @@ static bool asks_input(pawl_engine *e, pawl_state *st)
 /* Continues a run that exists. Its start may not be delivered or not be taken yet, or the run waits for input; else there is nothing to do. */
 static pawl_code begin_on(pawl_engine *e, const pawl_run_info *info, const char *input, pawl_err *err)
 {
-    cached_run *r = run_look(e, info->id, err);
+    cached_run *r = run_state_query(e, info->id, err);
     uint64_t drawn[2];
     char id[40];
     pawl_code rc;

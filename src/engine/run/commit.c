@@ -71,7 +71,7 @@ static void snapshot_take(pawl_engine *e, cached_run *r, size_t *made)
     r->tail_bytes = 0;
 }
 
-static void tell_watcher(pawl_engine *e, cached_run *r)
+static void watcher_call(pawl_engine *e, cached_run *r)
 {
     const char *at = r->lines.data, *end = r->nlines > 0 ? at + r->lines.size : at;
 
@@ -108,9 +108,9 @@ static void stored(pawl_engine *e, cached_run *r, const pawl_append *a)
     }
     if (h != NULL)
         ring_stored(h, r, a->seq, records);
-    tell_watcher(e, r);
+    watcher_call(e, r);
     left_committed(e, r->id, r->st);
-    outbox_plan_tell(r);
+    outbox_plan_mark(r);
     blobs_stored(e, r);
     buf_reset(&r->lines);
     buf_reset(&r->snapshot);

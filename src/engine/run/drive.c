@@ -180,7 +180,7 @@ static pawl_code drive_on(pawl_engine *e, cached_run *r, const pawl_event *first
 }
 
 /* One line of the reason, without the end of a text that has several; what a handler said of a failed command stands in its receipt. */
-static void reason_told(const cached_run *r, pawl_code code, const char *how, pawl_err *err)
+static void reason_text(const cached_run *r, pawl_code code, const char *how, pawl_err *err)
 {
     const pawl_value *reason = pawl_state_reason(r->st);
     const char *text = pawl_value_string(pawl_value_get(reason, "text")), *said = pawl_value_string(pawl_value_find(reason, "/receipt/text"));
@@ -194,7 +194,7 @@ static void reason_told(const cached_run *r, pawl_code code, const char *how, pa
 }
 
 /* If a run ended otherwise than completed, the caller that drove it gets an error (X1). The code is that of its reason. */
-static void end_told(const cached_run *r, pawl_err *err)
+static void end_error(const cached_run *r, pawl_err *err)
 {
     const char *name;
 
@@ -202,11 +202,11 @@ static void end_told(const cached_run *r, pawl_err *err)
         return;
     name = pawl_value_string(pawl_value_get(pawl_state_reason(r->st), "code"));
     if (r->st->status == PAWL_STATUS_FAILED)
-        reason_told(r, name == NULL || pawl_code_named(name) >= 0 ? PAWL_EFFECT : pawl_code_named(name), "failed", err);
+        reason_text(r, name == NULL || pawl_code_named(name) >= 0 ? PAWL_EFFECT : pawl_code_named(name), "failed", err);
     else if (r->st->status == PAWL_STATUS_REJECTED)
-        reason_told(r, PAWL_DENIED, "rejected", err);
+        reason_text(r, PAWL_DENIED, "rejected", err);
     else if (r->st->status == PAWL_STATUS_CANCELED)
-        reason_told(r, PAWL_CANCELED, "canceled", err);
+        reason_text(r, PAWL_CANCELED, "canceled", err);
 }
 
 static pawl_code drive_from(pawl_engine *e, cached_run *r, const pawl_event *first, bool stored, pawl_err *err)
@@ -224,7 +224,7 @@ static pawl_code drive_from(pawl_engine *e, cached_run *r, const pawl_event *fir
     if (why.code != PAWL_OK)
         fail(err, why.code, "%s", why.text);
     if (next == PAWL_HALTED)
-        end_told(r, err);
+        end_error(r, err);
     return next;
 }
 

@@ -4,12 +4,12 @@
 #include "engine/engine.h"
 #include "kernel/names.h"
 
-pawl_code engine_rest_look(pawl_engine *e, const char *run, pawl_err *err)
+pawl_code engine_rest_check(pawl_engine *e, const char *run, pawl_err *err)
 {
     char due[RUN_BYTES_MAX + 1];
     pawl_code rc;
 
-    left_look(e);
+    left_check_leases(e);
     if (!left_has_mail(e, run, due))
         return PAWL_OK;
     rc = pawl_run(e, due, NULL, err);

@@ -6,7 +6,7 @@
 #define ENGINE_RUN_H
 
 #include "engine/command/outbox.h"
-#include "engine/run/look.h"
+#include "engine/run/query.h"
 #include "engine/run/timer_index.h"
 #include "kernel/frame.h"
 
@@ -244,7 +244,7 @@ pawl_code drive(pawl_engine *e, cached_run *r, const pawl_event *first, pawl_err
 pawl_code drive_begun(pawl_engine *e, cached_run *r, pawl_err *err);    /* a run whose first entry is stored; perhaps released already */
 pawl_code drive_failed(pawl_engine *e, cached_run *r, pawl_code rc, const pawl_err *why, pawl_err *err);     /* releases the run, or parks it; returns rc */
 
-/* look.c */
+/* query.c */
 const char *wait_named(pawl_engine *e, const char *run, const char *want, pawl_err *err);   /* its id, in e->text; NULL: none or several, err is set */
 
 #endif

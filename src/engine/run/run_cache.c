@@ -299,7 +299,7 @@ static pawl_code load_without_snapshot(pawl_engine *e, cached_run *r, loading *l
 
 static bool snapshot_unfit(pawl_code rc, const loading *l) { return l->snapshot.size > 0 && (rc == PAWL_CORRUPT || rc == PAWL_GONE); }
 
-static void refold_tell(pawl_engine *e, cached_run *r, const pawl_err *why)
+static void refold_notice(pawl_engine *e, cached_run *r, const pawl_err *why)
 {
     e->refolds++;
     if (e->notice != NULL && !r->noticed)
@@ -328,7 +328,7 @@ pawl_code run_load(pawl_engine *e, cached_run *r, pawl_err *err)
     if (rc == PAWL_OK && snapshot_unfit(rc = state_load(e, r, &l, &why), &l)) {
         unfit = why;
         if ((rc = load_without_snapshot(e, r, &l, &why)) == PAWL_OK)
-            refold_tell(e, r, &unfit);
+            refold_notice(e, r, &unfit);
     }
     if (rc != PAWL_OK && why.code != PAWL_OK)
         rc = fail(err, rc == PAWL_CORRUPT && is_newer(e, &l) ? PAWL_INVALID : rc, "%s", why.text);

@@ -1,6 +1,6 @@
 /* stream_ring.c - writes the ring: newly stored lines and live events, for the stream readers of the engine. See stream_ring.h.
  *
- * Called by the driving thread (ring_stored, ring_attempt_*, ring_command_over) and by handlers on any thread (ring_say). Each takes the ring's lock
+ * Called by the driving thread (ring_stored, ring_attempt_*, ring_command_over) and by handlers on any thread (ring_publish). Each takes the ring's lock
  * and wakes the readers of the run under it. Invariants:
  *   R1  no line is lost for a reader: lines that do not fit the ring are in the store.
  *   R2  a live event that does not fit is counted, so every gap in the numbers of a run's live events is such an event.
@@ -148,7 +148,7 @@ static void readers_wake(ring_run *r)
     }
 }
 
-void ring_look(stream_ring *h, bool changed)
+void ring_check(stream_ring *h, bool changed)
 {
     const int64_t now = steady_of(h->e);
 
@@ -338,7 +338,7 @@ void ring_command_over(stream_ring *h, const outbox_entry *entry)
     pthread_mutex_unlock(&h->lock);
 }
 
-pawl_code ring_say(stream_ring *h, const outbox_entry *entry, const pawl_delta *said)
+pawl_code ring_publish(stream_ring *h, const outbox_entry *entry, const pawl_delta *said)
 {
     if (said->size > h->bytes_max)
         return PAWL_LIMIT;

@@ -98,12 +98,12 @@ void ring_delta(const ring_entry *t, const char *block, pawl_delta *out);
 void ring_stored(stream_ring *h, const cached_run *r, uint64_t seq, uint64_t records);
 /* On the driving thread, each time that it looks for due runs. `changed`: another handle may have written to the store. Readers that asked to be called are
  * woken to look there, so that they need not poll it. */
-void ring_look(stream_ring *h, bool changed);
+void ring_check(stream_ring *h, bool changed);
 void ring_attempt_started(stream_ring *h, const cached_run *r, const outbox_entry *entry);
 void ring_attempt_failed(stream_ring *h, const outbox_entry *entry);     /* another attempt will follow */
 void ring_command_over(stream_ring *h, const outbox_entry *entry);
 /* Any thread; copies `said`. The bytes of a custom delta are canonical JSON. PAWL_LIMIT: larger than the ring. */
-pawl_code ring_say(stream_ring *h, const outbox_entry *entry, const pawl_delta *said);
+pawl_code ring_publish(stream_ring *h, const outbox_entry *entry, const pawl_delta *said);
 void ring_end(pawl_engine *e);
 
 #endif

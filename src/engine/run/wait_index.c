@@ -290,12 +290,12 @@ static pawl_code items_made(pawl_engine *e, cached_run *r, const item *items)
 }
 
 /* Delivers to other runs what they must have before this step is stored. */
-static pawl_code children_told(pawl_engine *e, cached_run *r, unsigned does)
+static pawl_code children_check(pawl_engine *e, cached_run *r, unsigned does)
 {
     pawl_code rc = PAWL_OK;
 
     if (r->outbox.index.count > 0 && ((does & MAKES) != 0 || r->commands_moved))
-        rc = tells_before_commit(e, r);
+        rc = children_update(e, r);
     if (rc == PAWL_OK && r->outbox.index.count > 0 && r->commands_moved)
         rc = children_cancel_dropped(e, r);
     return rc == PAWL_OK && (does & UPDATES) != 0 ? rights_before_commit(e, r) : rc;
@@ -311,7 +311,7 @@ pawl_code wait_index_step(pawl_engine *e, cached_run *r)
         does |= (entry->kinds & kind_bit(kind)) != 0 ? item_does[kind] : 0u;
     r->commands_moved = r->commands_moved || (does & MOVES) != 0;
     r->only_naps = r->only_naps && (does & MAKES) == 0;
-    if (children_told(e, r, does) != PAWL_OK)
+    if (children_check(e, r, does) != PAWL_OK)
         return PAWL_IO;
     if ((does & MAKES) != 0 && items_made(e, r, entry->items) != PAWL_OK)
         return PAWL_NOMEM;

@@ -76,7 +76,7 @@ static bool see_due(void *ctx, const pawl_head *head)
 }
 
 /* Reads one page of due runs. *end: no due run follows. */
-static pawl_code look(pawl_engine *e, due_page *l, const pawl_due *after, bool *end, pawl_err *err)
+static pawl_code page_scan(pawl_engine *e, due_page *l, const pawl_due *after, bool *end, pawl_err *err)
 {
     pawl_code rc;
 
@@ -101,21 +101,21 @@ static pawl_code find_due(pawl_engine *e, run_batch *c, due_page *l, pawl_err *e
     version = e->store->verbs->version(e->store);
     pthread_mutex_unlock(&e->lock);
     if (ring_here(e) != NULL)
-        ring_look(ring_here(e), version == 0 || version != c->version);
+        ring_check(ring_here(e), version == 0 || version != c->version);
     again = again || version == 0 || version != c->version;
     if (again) {
         e->backlog_cleared = false;
         if (l->now_ms >= e->backlog_again_ms)
             e->backlog_again_ms = INT64_MAX;
     }
-    if ((rc = look(e, l, again ? NULL : &since, &end, err)) != PAWL_OK)
+    if ((rc = page_scan(e, l, again ? NULL : &since, &end, err)) != PAWL_OK)
         return rc;
     if (!end && !l->full) {
         if (c->deep.no == 0) {
             c->deep = l->last;
             c->clean = true;
         }
-        rc = look(e, l, &c->deep, &end, err);
+        rc = page_scan(e, l, &c->deep, &end, err);
         c->clean = c->clean && l->n == 0 && !l->full;
         c->deep = end ? (pawl_due){ 0, 0 } : l->last;
         end = end && c->clean;
@@ -586,7 +586,7 @@ pawl_code pawl_work(pawl_engine *e, int64_t until_ms, pawl_err *err)
         completions_heard(e);
         if (reclaimed == 0 || now - reclaimed >= RECLAIM_MS) {
             reclaimed = now;
-            left_look(e);
+            left_check_leases(e);
             if ((rc = dead_owners_release(e, err)) != PAWL_OK)
                 break;
         }

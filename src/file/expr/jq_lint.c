@@ -4,9 +4,9 @@
  * Pure; called by path.c and template.c. It follows the scanner of all versions of jq: text in which these differ is refused. */
 #include "file/read.h"
 
-static bool look_fails(jq_lint_state *l, size_t at, const char *fmt, ...) PAWL_PRINTF(3, 4);
+static bool lint_fails(jq_lint_state *l, size_t at, const char *fmt, ...) PAWL_PRINTF(3, 4);
 
-static bool look_fails(jq_lint_state *l, size_t at, const char *fmt, ...)
+static bool lint_fails(jq_lint_state *l, size_t at, const char *fmt, ...)
 {
     pawl_err err = { PAWL_OK, "" };
     va_list args;
@@ -76,43 +76,43 @@ static bool name_check(jq_lint_state *l, size_t from, const char *mark, size_t s
     name[strlen(mark) + size] = '\0';
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
         if (strcmp(name, refusals[i].name) == 0)
-            return look_fails(l, from, "`%s` is refused, for an expression depends on the state alone: %s", name, refusals[i].instead);
+            return lint_fails(l, from, "`%s` is refused, for an expression depends on the state alone: %s", name, refusals[i].instead);
     return true;
 }
 
 /* ---- brackets ---------------------------------------------------------------------------------------------------- */
 
-static struct look_frame *top_of(jq_lint_state *l)
+static struct lint_frame *top_of(jq_lint_state *l)
 {
     return l->depth == 0 ? NULL : &l->frames[l->depth - 1];
 }
 
-static bool look_open(jq_lint_state *l, char open, size_t at)
+static bool lint_open(jq_lint_state *l, char open, size_t at)
 {
-    if (l->depth == LOOK_DEPTH_MAX)
-        return look_fails(l, at, "more than %d brackets in one another", LOOK_DEPTH_MAX);
-    l->frames[l->depth++] = (struct look_frame){ .open = open, .key = open == '{', .at = at };
+    if (l->depth == LINT_DEPTH_MAX)
+        return lint_fails(l, at, "more than %d brackets in one another", LINT_DEPTH_MAX);
+    l->frames[l->depth++] = (struct lint_frame){ .open = open, .key = open == '{', .at = at };
     return true;
 }
 
-static const char *frame_text(const struct look_frame *f)
+static const char *frame_text(const struct lint_frame *f)
 {
     return f->open == '(' ? "(" : f->open == '[' ? "[" : f->open == '{' ? "{" : f->open == '"' ? "\"" : "if";
 }
 
-static const char *frame_close(const struct look_frame *f)
+static const char *frame_close(const struct lint_frame *f)
 {
     return f->open == '(' ? ")" : f->open == '[' ? "]" : f->open == '{' ? "}" : f->open == '"' ? "\"" : "end";
 }
 
-static bool look_close(jq_lint_state *l, char open, const char *close, size_t at)
+static bool lint_close(jq_lint_state *l, char open, const char *close, size_t at)
 {
-    const struct look_frame *top = top_of(l);
+    const struct lint_frame *top = top_of(l);
 
     if (top == NULL)
-        return look_fails(l, at, "`%s` closes nothing", close);
+        return lint_fails(l, at, "`%s` closes nothing", close);
     if (top->open != open)
-        return look_fails(l, at, "`%s` stands where the `%s` that closes the last `%s` is due", close, frame_close(top), frame_text(top));
+        return lint_fails(l, at, "`%s` stands where the `%s` that closes the last `%s` is due", close, frame_close(top), frame_text(top));
     l->depth--;
     return true;
 }
@@ -120,27 +120,27 @@ static bool look_close(jq_lint_state *l, char open, const char *close, size_t at
 /* ---- blanks and comments ------------------------------------------------------------------------------------------- */
 
 /* Versions of jq differ in whether a backslash before a line end, or a CR, continues a comment. */
-static bool look_comment(jq_lint_state *l)
+static bool lint_comment(jq_lint_state *l)
 {
     size_t start = l->at;
 
     while (l->at < l->size && l->text[l->at] != '\n') {
         if (l->text[l->at] == '\r')
-            return look_fails(l, l->at, "a CR in a comment: end its line with a newline alone");
+            return lint_fails(l, l->at, "a CR in a comment: end its line with a newline alone");
         l->at++;
     }
     if (l->text[l->at - 1] == '\\' && l->at - 1 > start)
-        return look_fails(l, l->at - 1, "a comment that ends in a backslash: remove it");
+        return lint_fails(l, l->at - 1, "a comment that ends in a backslash: remove it");
     l->comment = l->at == l->size;
     return true;
 }
 
-static bool look_blanks(jq_lint_state *l)
+static bool lint_blanks(jq_lint_state *l)
 {
     for (;; l->at++) {
         char c = peek(l, 0);
 
-        if (c == '#' && !look_comment(l))
+        if (c == '#' && !lint_comment(l))
             return false;
         if (l->at == l->size)
             return true;
@@ -162,11 +162,11 @@ static size_t name_size(const jq_lint_state *l, size_t ahead)
 }
 
 /* A variable, `$` and its name. */
-static bool look_variable(jq_lint_state *l)
+static bool lint_variable(jq_lint_state *l)
 {
     size_t from = l->at++, start, size;
 
-    if (!look_blanks(l))
+    if (!lint_blanks(l))
         return false;
     start = l->at;
     size = name_begins(peek(l, 0)) ? name_size(l, 0) : 0;
@@ -175,9 +175,9 @@ static bool look_variable(jq_lint_state *l)
 }
 
 /* A function, a keyword, or a key of an object. */
-static bool look_name(jq_lint_state *l)
+static bool lint_name(jq_lint_state *l)
 {
-    struct look_frame *top = top_of(l);
+    struct lint_frame *top = top_of(l);
     size_t start = l->at, size;
 
     l->at += name_size(l, 0);
@@ -185,19 +185,19 @@ static bool look_name(jq_lint_state *l)
         l->at += 2 + name_size(l, 2);
     size = l->at - start;
     if (top != NULL && top->open == '{' && top->key) {
-        if (!look_blanks(l))
+        if (!lint_blanks(l))
             return false;
         if (peek(l, 0) == ':' || peek(l, 0) == ',' || peek(l, 0) == '}')
             return true;
     }
     if (size == 2 && memcmp(l->text + start, "if", 2) == 0)
-        return look_open(l, 'i', start);
+        return lint_open(l, 'i', start);
     if (size == 3 && memcmp(l->text + start, "end", 3) == 0)
-        return look_close(l, 'i', "end", start);
+        return lint_close(l, 'i', "end", start);
     return name_check(l, start, "", start, size);
 }
 
-static void look_digits(jq_lint_state *l)
+static void lint_digits(jq_lint_state *l)
 {
     while (is_digit(peek(l, 0)))
         l->at++;
@@ -216,91 +216,91 @@ static bool too_large(const char *text, size_t size)
     return size > n || (size == n && memcmp(text, most, n) > 0);
 }
 
-static bool look_number(jq_lint_state *l)
+static bool lint_number(jq_lint_state *l)
 {
     const size_t start = l->at;
     size_t sign, size;
 
-    look_digits(l);
+    lint_digits(l);
     size = l->at - start;
     if (peek(l, 0) == '.') {
         l->at++;
-        look_digits(l);
+        lint_digits(l);
     }
     sign = peek(l, 1) == '+' || peek(l, 1) == '-';
     if ((peek(l, 0) == 'e' || peek(l, 0) == 'E') && is_digit(peek(l, 1 + sign))) {
         l->at += 1 + sign;
-        look_digits(l);
+        lint_digits(l);
     }
     if (l->at == start + size && too_large(l->text + start, size))
-        return look_fails(l, start, "an integer beyond 2^53, which jq would change: write it as a text, or as a real number such as 1e17");
+        return lint_fails(l, start, "an integer beyond 2^53, which jq would change: write it as a text, or as a real number such as 1e17");
     return true;
 }
 
-static bool look_dot(jq_lint_state *l)
+static bool lint_dot(jq_lint_state *l)
 {
     if (is_digit(peek(l, 1)))
-        return look_number(l);
+        return lint_number(l);
     l->at += name_begins(peek(l, 1)) ? 1 + name_size(l, 1) : peek(l, 1) == '.' ? 2 : 1;
     return true;
 }
 
 /* ---- pieces --------------------------------------------------------------------------------------------------------------- */
 
-static bool look_string(jq_lint_state *l)
+static bool lint_string(jq_lint_state *l)
 {
     char c = peek(l, 0);
 
     if (c == '"') {
         l->at++;
-        return look_close(l, '"', "\"", l->at - 1);
+        return lint_close(l, '"', "\"", l->at - 1);
     }
     if (c == '\\' && peek(l, 1) == '(') {
         l->at += 2;
-        return look_open(l, '(', l->at - 1);
+        return lint_open(l, '(', l->at - 1);
     }
     l->at += c == '\\' && l->at + 1 < l->size ? 2 : 1;
     return true;
 }
 
-static bool look_bracket(jq_lint_state *l, char c)
+static bool lint_bracket(jq_lint_state *l, char c)
 {
     size_t at = l->at++;
 
     switch (c) {
     case ')':
-        return look_close(l, '(', ")", at);
+        return lint_close(l, '(', ")", at);
     case ']':
-        return look_close(l, '[', "]", at);
+        return lint_close(l, '[', "]", at);
     case '}':
-        return look_close(l, '{', "}", at);
+        return lint_close(l, '{', "}", at);
     default:
-        return look_open(l, c, at);
+        return lint_open(l, c, at);
     }
 }
 
-static bool look_piece(jq_lint_state *l)
+static bool lint_piece(jq_lint_state *l)
 {
-    struct look_frame *top = top_of(l);
+    struct lint_frame *top = top_of(l);
     char c = peek(l, 0);
 
     if (top != NULL && top->open == '"')
-        return look_string(l);
+        return lint_string(l);
     if (c == ' ' || c == '\t' || c == '\n' || c == '#')
-        return look_blanks(l);
+        return lint_blanks(l);
     if ((unsigned char)c < 0x20 || c == 0x7F)
-        return look_fails(l, l->at, "a control character (0x%02X) stands here: remove it", (unsigned)(unsigned char)c);
+        return lint_fails(l, l->at, "a control character (0x%02X) stands here: remove it", (unsigned)(unsigned char)c);
     l->empty = false;
     if (name_begins(c))
-        return look_name(l);
+        return lint_name(l);
     if (strchr("\"([{)]}", c) != NULL)
-        return look_bracket(l, c);
+        return lint_bracket(l, c);
     if (c == '$')
-        return look_variable(l);
+        return lint_variable(l);
     if (c == '.')
-        return look_dot(l);
+        return lint_dot(l);
     if (is_digit(c))
-        return look_number(l);
+        return lint_number(l);
     if (c == '@')
         l->at += 1 + name_size(l, 1);
     else
@@ -310,18 +310,18 @@ static bool look_piece(jq_lint_state *l)
     return true;
 }
 
-bool look_over(jq_lint_state *l, const char *text, size_t size, bool braces)
+bool lint_scan(jq_lint_state *l, const char *text, size_t size, bool braces)
 {
-    const struct look_frame *top;
+    const struct lint_frame *top;
 
     *l = (jq_lint_state){ .text = text, .size = size, .empty = true };
     while (l->at < l->size) {
         if (braces && l->depth == 0 && peek(l, 0) == '}' && peek(l, 1) == '}')
             break;
-        if (!look_piece(l))
+        if (!lint_piece(l))
             return false;
     }
     if ((top = top_of(l)) != NULL)
-        return look_fails(l, top->at, "`%s` has no `%s` that closes it", frame_text(top), frame_close(top));
+        return lint_fails(l, top->at, "`%s` has no `%s` that closes it", frame_text(top), frame_close(top));
     return true;
 }

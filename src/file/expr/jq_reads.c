@@ -1,6 +1,6 @@
 /* jq_reads.c - finds which members of its input a jq expression reads, so that only these are sent to the child that evaluates it.
  *
- * Pure; called by app/handlers.c for each evaluation. The text was accepted by look_over(). It is not parsed: where `.` may be the whole input, the
+ * Pure; called by app/handlers.c for each evaluation. The text was accepted by lint_scan(). It is not parsed: where `.` may be the whole input, the
  * answer is "all of it", which is always correct.
  *
  * Invariant: J1  `root` is true wherever `.` may be the input itself. After a `|` it is what the left side gave, until the brackets around the pipe
@@ -12,7 +12,7 @@ typedef struct jq_scan {
     bool root;                  /* J1 */
     bool term;                  /* a value ends here: a suffix or an operator follows */
     size_t depth;
-    struct scan_frame { char open; bool root, key; } frames[LOOK_DEPTH_MAX];    /* root: its value at the opening bracket; key: of `{`, a key must follow */
+    struct scan_frame { char open; bool root, key; } frames[LINT_DEPTH_MAX];    /* root: its value at the opening bracket; key: of `{`, a key must follow */
     jq_read_fn *read;
     void *ctx;
 } jq_scan;
@@ -34,7 +34,7 @@ static const char *blanks(const char *at)
 
 static bool open_frame(jq_scan *s, char open)
 {
-    if (s->depth == LOOK_DEPTH_MAX)
+    if (s->depth == LINT_DEPTH_MAX)
         return false;
     s->frames[s->depth++] = (struct scan_frame){ .open = open, .root = s->root, .key = open == '{' };
     s->term = false;

@@ -137,13 +137,13 @@ bool place_move(source_place *at, const char *text, size_t offset)
     return true;
 }
 
-static bool expression_look(expression *e, arena *mem, const char *text, size_t size, bool exact, faults *f)
+static bool expression_scan(expression *e, arena *mem, const char *text, size_t size, bool exact, faults *f)
 {
     source_place at = e->at;
     char *copy;
     jq_lint_state l;
 
-    if (!look_over(&l, text, size, false)) {
+    if (!lint_scan(&l, text, size, false)) {
         if (exact)
             (void)place_move(&at, text, l.wrong_at);
         fault_at(f, at, PAWL_SEVERITY_FAULT, "expression", "%s", l.wrong);
@@ -182,7 +182,7 @@ bool expression_parse(expression *e, arena *mem, const char *text, size_t size, 
         e->steps = NULL;
         e->nsteps = 0;
     }
-    return !mem->failed && (e->path || expression_look(e, mem, text, size, exact, f)) && !mem->failed;
+    return !mem->failed && (e->path || expression_scan(e, mem, text, size, exact, f)) && !mem->failed;
 }
 
 bool expression_read(expression *e, arena *mem, const char *text, source_place at, faults *f)

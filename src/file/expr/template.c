@@ -57,7 +57,7 @@ static bool cut_expression(cutter *c, const char *open, const char **close)
     expression *e;
     source_place at;
     jq_lint_state l;
-    bool good = look_over(&l, start, (size_t)(c->end - start), true);
+    bool good = lint_scan(&l, start, (size_t)(c->end - start), true);
 
     if (!good && pair_find(start, c->end, '}') != NULL)
         return cut_fails(c, start + l.wrong_at, "expression", l.wrong);

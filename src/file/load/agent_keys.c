@@ -270,7 +270,7 @@ enum { ROWS = sizeof rows / sizeof *rows, GUARDS = 4 };
 _Static_assert(sizeof agent_key_names / sizeof *agent_key_names == ROWS + GUARDS, "a key has no row, or no name");
 
 /* `permissions` and similar keys may be inside `agent` or beside it, not both. */
-static void said_twice(loader *l, const doc *d)
+static void keys_twice(loader *l, const doc *d)
 {
     static const char *const names[] = { "name", "version", "description", "permissions", "hooks", "budget", "prices" };
 
@@ -292,7 +292,7 @@ void read_agent(loader *l, const doc *d)
         return;
     }
     keys_known(l, d, "`agent`", agent_key_names, agent_key_count);
-    said_twice(l, d);
+    keys_twice(l, d);
     read_guards(l, d);
     for (size_t i = 0; i < ROWS; i++)
         if ((one = doc_get(d, rows[i].key)) != NULL)

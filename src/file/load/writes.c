@@ -159,7 +159,7 @@ static const file_channel *check_write(loader *l, const named_place *to, const c
 }
 
 /* A list that is written as it stands into a channel that adds: a reader may expect each of its elements. */
-static void list_told(loader *l, const file_channel *c, const assignment *a)
+static void list_element_warn(loader *l, const file_channel *c, const assignment *a)
 {
     const bool empty = a->f->kind == FORM_VALUE ? pawl_value_size(a->f->value) == 0 : a->f->n == 0;
 
@@ -190,7 +190,7 @@ static void check_assignment(loader *l, const assignment *a)
         fault_at(l->f, a->value_at, set ? newly(l) : PAWL_SEVERITY_FAULT, "set", "what extends \"%s\" is a list, and this is %s: `append` adds one element",
                  a->channel, type_words(type));
     else if (set && !a->overwrite && !a->extend && type == PAWL_TYPE_ARRAY && rule_adds(c->c.rule))
-        list_told(l, c, a);
+        list_element_warn(l, c, a);
     else if (set && !a->overwrite && !a->extend)
         check_type(l, c, a->value_at, "set", type);
 }

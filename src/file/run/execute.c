@@ -112,7 +112,7 @@ static pawl_code keep_response(scope *sc, const pawl_value *receipt, keeping *k)
 }
 
 /* The text of a model's answer: of a script, or the texts of a message. */
-static const pawl_value *said_text(scope *sc, const pawl_value *receipt)
+static const pawl_value *answer_text(scope *sc, const pawl_value *receipt)
 {
     const pawl_value *message = pawl_value_get(receipt, "message"), *block;
     pawl_iter it = pawl_iter_of(pawl_value_get(message, "content"));
@@ -146,7 +146,7 @@ static pawl_code keep_typed(scope *sc, const pawl_value *receipt, const pawl_val
 static pawl_code keep_answer(scope *sc, const pawl_value *receipt, keeping *k)
 {
     const char *stop = pawl_value_string(pawl_value_get(receipt, "stop"));
-    const pawl_value *text = said_text(sc, receipt);
+    const pawl_value *text = answer_text(sc, receipt);
 
     if (stop != NULL && (strcmp(stop, "max_tokens") == 0 || strcmp(stop, "context_exceeded") == 0))
         return scope_fail(sc, PAWL_LIMIT, strcmp(stop, "max_tokens") == 0 ? "its answer is longer than `max_tokens` allows"

@@ -29,7 +29,7 @@ static source_place place_in(const complaint *c, uint32_t line, const char *star
     return p;
 }
 
-static void tell(const complaint *c, source_place at, const char *text)
+static void complaint_add(const complaint *c, source_place at, const char *text)
 {
     fault_at(c->r->f, at, PAWL_SEVERITY_FAULT, "syntax", "%s", text);
 }
@@ -44,7 +44,7 @@ static bool tab_indents(const complaint *c)
         p++;
     if (p == c->r->end || *p != '\t')
         return false;
-    tell(c, place_in(c, c->at.line, c->line, p), "a tab indents this line: YAML wants spaces");
+    complaint_add(c, place_in(c, c->at.line, c->line, p), "a tab indents this line: YAML wants spaces");
     return true;
 }
 
@@ -55,7 +55,7 @@ static bool braces_bare(const complaint *c)
         if (*p == '"' || *p == '\'' || *p == '#' || *p == '\n' || *p == '\r')
             return false;
         if (p[0] == '{' && p[1] == '{') {
-            tell(c, place_in(c, c->at.line, c->line, p), "`{{` without quotes around it: put the whole text in quotes, \"...{{...}}...\"");
+            complaint_add(c, place_in(c, c->at.line, c->line, p), "`{{` without quotes around it: put the whole text in quotes, \"...{{...}}...\"");
             return true;
         }
     }
@@ -72,7 +72,7 @@ static bool colon_bare(const complaint *c, uint32_t line, const char *start)
             continue;
         if (p + 1 == end || p[1] == ' ' || p[1] == '\t' || p[1] == '/' || p[1] == ':')
             return false;
-        tell(c, place_in(c, line, start, p + 1), "a space is missing after the `:` of this key");
+        complaint_add(c, place_in(c, line, start, p + 1), "a space is missing after the `:` of this key");
         return true;
     }
     return false;
@@ -85,7 +85,7 @@ static bool cannot_start(const complaint *c)
     if (c->here == c->r->end || tab_indents(c))
         return c->here != c->r->end;
     if (*c->here == '\t')
-        tell(c, c->at, "a tab stands where YAML wants spaces");
+        complaint_add(c, c->at, "a tab stands where YAML wants spaces");
     else
         fault_at(c->r->f, c->at, PAWL_SEVERITY_FAULT, "syntax", "`%c` cannot begin a value: put the value in quotes", *c->here);
     return true;
@@ -100,7 +100,7 @@ static bool colon_missing(const complaint *c)
     start = reading_line(c->r, c->from.line);
     if (colon_bare(c, c->from.line, start))
         return true;
-    tell(c, c->from, "a key and its `: ` are due here: is the colon missing, or is this line indented otherwise than the ones that it belongs to?");
+    complaint_add(c, c->from, "a key and its `: ` are due here: is the colon missing, or is this line indented otherwise than the ones that it belongs to?");
     return true;
 }
 
@@ -111,12 +111,12 @@ static bool colon_late(const complaint *c)
         return true;
     for (const char *p = c->line; p + 1 < c->here; p++)
         if (*p == ':' && p[1] == ' ') {
-            tell(c, c->at, "a second `: ` in one line: put the value in quotes, or the map that it begins on lines of its own");
+            complaint_add(c, c->at, "a second `: ` in one line: put the value in quotes, or the map that it begins on lines of its own");
             return true;
         }
     if (c->at.line > 1 && colon_bare(c, c->at.line - 1, reading_line(c->r, c->at.line - 1)))
         return true;
-    tell(c, c->at, "a `: ` cannot stand here: the line before it is the beginning of the same value. Is its colon missing, or is this line "
+    complaint_add(c, c->at, "a `: ` cannot stand here: the line before it is the beginning of the same value. Is its colon missing, or is this line "
                    "indented too far?");
     return true;
 }
@@ -130,7 +130,7 @@ static bool key_misplaced(const complaint *c)
     while (p > c->line && (p[-1] == ' ' || p[-1] == '\t'))
         p--;
     if (p > c->line && (p[-1] == '"' || p[-1] == '\'')) {
-        tell(c, c->at, "text after the closing quote: the quotes go around all of the value");
+        complaint_add(c, c->at, "text after the closing quote: the quotes go around all of the value");
         return true;
     }
     if (c->from.line == 0 || c->from.column == c->at.column)
@@ -149,7 +149,7 @@ static bool at_the_end(const complaint *c)
         p++;
     if (p < c->r->end)
         return false;
-    tell(c, c->at, "the file ends inside a bracket that is not closed");
+    complaint_add(c, c->at, "the file ends inside a bracket that is not closed");
     return true;
 }
 
@@ -228,5 +228,5 @@ void yaml_complain(doc_reading *r, const void *parser)
     else if (w->opened && c.from.line != 0)
         fault_at(r->f, c.at, PAWL_SEVERITY_FAULT, "syntax", "%s (opened in line %u, column %u)", w->text, (unsigned)c.from.line, (unsigned)c.from.column);
     else
-        tell(&c, c.at, w->text);
+        complaint_add(&c, c.at, w->text);
 }

@@ -297,7 +297,7 @@ static void receipt_code(coder *c, const item *it)
     refs_member(c);
 }
 
-static void told_code(coder *c, const item *it)
+static void input_code(coder *c, const item *it)
 {
     if (it->kind == ITEM_SIGNAL || it->kind == ITEM_EMIT) {
         buf_char(c->b, ',');
@@ -322,7 +322,7 @@ static void rest_code(coder *c, const item *it)
     case ITEM_UPDATE:
     case ITEM_SIGNAL:
     case ITEM_EMIT:
-        told_code(c, it);
+        input_code(c, it);
         break;
     case ITEM_RECORDS:
         buf_char(c->b, ',');

@@ -256,7 +256,7 @@ typedef struct checking {
     bool under;                 /* `against`: the state is under the machine, as after an adoption */
 } checking;
 
-static pawl_code says_otherwise(checking *k, pawl_bytes line, pawl_bytes now)
+static pawl_code differs_from(checking *k, pawl_bytes line, pawl_bytes now)
 {
     k->c->stored = line;
     k->c->differs = true;
@@ -314,10 +314,10 @@ static pawl_code verify_one(checking *k, pawl_bytes line, pawl_err *err)
     if (rc == PAWL_NOMEM || rc == PAWL_IO)
         return fail(err, rc, "%s", why.text);
     if (rc < 0)
-        return fail(err, says_otherwise(k, line, (pawl_bytes){0}), "%s", why.text);
+        return fail(err, differs_from(k, line, (pawl_bytes){0}), "%s", why.text);
     now = pawl_step_bytes(k->fed);
     if (now.size != line.size || memcmp(now.data, line.data, line.size) != 0) {
-        rc = says_otherwise(k, line, now);
+        rc = differs_from(k, line, now);
         return rc == PAWL_NOMEM ? fail(err, rc, "no memory to verify") : differs(err, k->st, line, now);
     }
     return pawl_apply(k->st, e, err);

@@ -416,7 +416,7 @@ static void machine_code(writer *w)
     buf_fmt(w->b, "{\"hash\":\"%s\",\"version\":%u}", hex, (unsigned)w->st->version);
 }
 
-static void rest_told(writer *w, bool fork)
+static void rest_put(writer *w, bool fork)
 {
     const pawl_state *st = w->st;
 
@@ -472,7 +472,7 @@ static pawl_code state_code(pawl_state *st, buf *b, char mode, blob_set *apart, 
     else
         open_frame(&o, &st->root, "");
     buf_char(b, ']');
-    rest_told(&w, o.fork);
+    rest_put(&w, o.fork);
     w.refs_at = b->size;
     if (mode == 's')
         rc = segments_code(&w, &st->root, err);

@@ -1,6 +1,6 @@
-/* look.h - queries of a run without its lease, for programs that share the store's handle with an engine. On the driving thread. */
-#ifndef ENGINE_LOOK_H
-#define ENGINE_LOOK_H
+/* query.h - queries of a run without its lease, for programs that share the store's handle with an engine. On the driving thread. */
+#ifndef ENGINE_QUERY_H
+#define ENGINE_QUERY_H
 
 #include "base/base.h"
 #include "pawl/engine.h"
@@ -13,7 +13,7 @@ typedef struct run_seen {
     pawl_head head;             /* of its texts, only whether `owner` and `parked` are NULL is valid */
 } run_seen;
 /* Loads the run from `seen` (copied), so that it is not read again while no process writes. A run that is cached with a state stays as it is. */
-void run_look_by(pawl_engine *e, const char *run, const run_seen *seen);
+void run_load_seen(pawl_engine *e, const char *run, const run_seen *seen);
 /* True: no engine had the run's lease at the last look, and no process has written since. Reads no table. False: unknown. */
 bool run_is_free(pawl_engine *e, const char *run);
 /* The number of the run's next entry, when no process has written since the last look and no task record follows the newest entry. 0: unknown. */

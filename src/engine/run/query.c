@@ -1,4 +1,4 @@
-/* look.c - queries of a run without its lease: its state, a channel, the reason of its end, the id of one of its waits.
+/* query.c - queries of a run without its lease: its state, a channel, the reason of its end, the id of one of its waits.
  *
  * Called on the driving thread; the store is used under the engine's lock. Invariant: the result is the stored state, or, for a run that this
  * engine has claimed, the state with the lines folded here. */
@@ -17,7 +17,7 @@ pawl_code run_known(pawl_engine *e, const char *run, cached_run **out, pawl_err 
     return *out != NULL ? PAWL_OK : PAWL_NOMEM;
 }
 
-static bool is_as_looked(pawl_engine *e, const cached_run *r)
+static bool is_unchanged(pawl_engine *e, const cached_run *r)
 {
     uint64_t now;
 
@@ -29,21 +29,21 @@ static bool is_as_looked(pawl_engine *e, const cached_run *r)
 
 bool run_is_at_rest(pawl_engine *e, const cached_run *r)
 {
-    return r->fence == 0 && r->rest_fence != 0 && r->st != NULL && r->st->commands == 0 && !run_has_ended(r) && run_fits(r) && is_as_looked(e, r);
+    return r->fence == 0 && r->rest_fence != 0 && r->st != NULL && r->st->commands == 0 && !run_has_ended(r) && run_fits(r) && is_unchanged(e, r);
 }
 
 bool run_is_free(pawl_engine *e, const char *run)
 {
     cached_run *r;
 
-    return run_known(e, run, &r, NULL) == PAWL_OK && r->fence == 0 && r->rest_fence != 0 && is_as_looked(e, r);
+    return run_known(e, run, &r, NULL) == PAWL_OK && r->fence == 0 && r->rest_fence != 0 && is_unchanged(e, r);
 }
 
 uint64_t run_next_seq(pawl_engine *e, const char *run)
 {
     cached_run *r;
 
-    if (run_known(e, run, &r, NULL) != PAWL_OK || r->fence != 0 || r->st == NULL || run_is_gone(r) || r->records > 0 || !is_as_looked(e, r))
+    if (run_known(e, run, &r, NULL) != PAWL_OK || r->fence != 0 || r->st == NULL || run_is_gone(r) || r->records > 0 || !is_unchanged(e, r))
         return 0;
     return r->seq + 1;
 }
@@ -63,7 +63,7 @@ static void head_seen(cached_run *r, const pawl_head *head, uint64_t version)
 }
 
 /* The cached run with an up-to-date state, loaded when needed, without a lease. */
-cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
+cached_run *run_state_query(pawl_engine *e, const char *run, pawl_err *err)
 {
     cached_run *r;
     pawl_head head;
@@ -96,7 +96,7 @@ cached_run *run_look(pawl_engine *e, const char *run, pawl_err *err)
     return r;
 }
 
-void run_look_by(pawl_engine *e, const char *run, const run_seen *seen)
+void run_load_seen(pawl_engine *e, const char *run, const run_seen *seen)
 {
     cached_run *r;
 
@@ -108,7 +108,7 @@ void run_look_by(pawl_engine *e, const char *run, const run_seen *seen)
 
 pawl_state *pawl_run_state(pawl_engine *e, const char *run, pawl_err *err)
 {
-    cached_run *r = run_look(e, run, err);
+    cached_run *r = run_state_query(e, run, err);
 
     if (r != NULL)
         r->pinned = true;
@@ -143,14 +143,14 @@ static const char *value_shown(pawl_engine *e, const pawl_value *v)
 
 const char *pawl_run_get(pawl_engine *e, const char *run, const char *name)
 {
-    cached_run *r = run_look(e, run, NULL);
+    cached_run *r = run_state_query(e, run, NULL);
 
     return value_shown(e, r == NULL ? NULL : pawl_state_shown(r->st, e->look, name));
 }
 
 const char *pawl_run_reason(pawl_engine *e, const char *run)
 {
-    cached_run *r = run_look(e, run, NULL);
+    cached_run *r = run_state_query(e, run, NULL);
 
     return value_shown(e, r == NULL ? NULL : pawl_value_get(pawl_state_reason(r->st), "text"));
 }

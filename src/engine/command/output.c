@@ -1,4 +1,4 @@
-/* say.c - the output of a handler while it works: kept for an interrupt when the run has one (A4), and given to the stream readers of the engine.
+/* output.c - the output of a handler while it works: kept for an interrupt when the run has one (A4), and given to the stream readers of the engine.
  *
  * Two functions of a job, on the thread of its handler. Invariants: a typed delta is neither parsed nor written as JSON here; output in JSON is parsed
  * once. Locks: e->said_lock, then that of the ring, one after the other. */
@@ -35,7 +35,7 @@ pawl_code job_say(const pawl_job *job, const char *name, const char *text)
         why.code = PAWL_LIMIT;
     } else if (v != NULL && h != NULL) {
         canon(&b, v);
-        why.code = b.failed ? PAWL_NOMEM : ring_say(h, entry, &(pawl_delta){ .bytes = b.data, .size = b.size, .name = name });
+        why.code = b.failed ? PAWL_NOMEM : ring_publish(h, entry, &(pawl_delta){ .bytes = b.data, .size = b.size, .name = name });
     }
     buf_free(&b);
     arena_free(&mem);
@@ -56,5 +56,5 @@ pawl_code job_delta(const pawl_job *job, const pawl_delta *delta)
     entry->attempt.beats++;
     if (entry->keeps_output && delta->kind == PAWL_DELTA_TEXT)
         partial_add(entry, delta->bytes, delta->size);
-    return h == NULL ? PAWL_OK : ring_say(h, entry, delta);
+    return h == NULL ? PAWL_OK : ring_publish(h, entry, delta);
 }
