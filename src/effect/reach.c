@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The names of the files that SQLite and the store put beside a file, and of the file itself. */
-static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lock" };
+/* The names of the files that SQLite, the store and the readers of its journals put beside a file, and of the file itself. */
+static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lock", ".metrics", ".metrics-journal", ".spans", ".spans-journal" };
 enum { ENDS = sizeof ends / sizeof *ends };
 
 /* ---- Pawl's own folders --------------------------------------------------------------------------------- */

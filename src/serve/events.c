@@ -523,6 +523,15 @@ static void beat(void *ctx)
     }
 }
 
+void events_counted(const serve_events *e, size_t *streams, size_t *runs)
+{
+    *streams = *runs = 0;
+    for (const watcher *w = e->watchers; w != NULL; w = w->next) {
+        ++*streams;
+        *runs += w->n;
+    }
+}
+
 void events_drain(serve_events *e)
 {
     for (watcher *w = e->watchers; w != NULL; w = w->next)

@@ -2,6 +2,7 @@
  *
  * Main thread, which becomes the loop. SIGTERM and SIGINT are blocked in every thread and read from a descriptor. */
 #include "net/http/http.h"
+#include "net/net.h"
 #include "serve/serve_inner.h"
 
 #include <arpa/inet.h>
@@ -166,7 +167,8 @@ static pawl_code run(server *s, stopper *st, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
-    if ((s->calls = calls_new(s, err)) == NULL || (s->events = events_new(s, err)) == NULL || (s->waits = waits_new(s, err)) == NULL)
+    if ((s->calls = calls_new(s, err)) == NULL || (s->events = events_new(s, err)) == NULL || (s->waits = waits_new(s, err)) == NULL ||
+        (s->metrics = metrics_new(s, err)) == NULL)
         return err->code;
     if (!http_watch(s->http, st->fd, on_signal, st))
         return fail(err, PAWL_NOMEM, "server: no memory");
@@ -198,7 +200,7 @@ static unsigned connections_of(void)
 
 pawl_code serve_run(const serve_config *config, pawl_err *err)
 {
-    server s = { .config = config };
+    server s = { .config = config, .started_ms = epoch_ms() };
     const http_config http = { .handler = routes_serve, .ctx = &s,
         .limits = { .drain_ms = DRAIN_MS, .body_bytes = BODY_MOST, .connections = connections_of() } };
     sigset_t stops, before;
@@ -223,6 +225,7 @@ pawl_code serve_run(const serve_config *config, pawl_err *err)
     pthread_sigmask(SIG_SETMASK, &before, NULL);        /* a verb that takes long: one more signal ends the process */
     waits_free(s.waits);
     calls_free(s.calls);
+    metrics_free(s.metrics);
     events_free(s.events);
     http_free(s.http);
     guard_close(&s);

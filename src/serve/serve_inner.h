@@ -8,6 +8,7 @@
 typedef struct serve_calls serve_calls;         /* calls.c: the thread that performs verbs */
 typedef struct serve_waits serve_waits;         /* wait.c: requests that wait for a run */
 typedef struct serve_events serve_events;       /* events.c: runs that are followed */
+typedef struct serve_metrics serve_metrics;     /* metrics.c: the thread that counts */
 
 typedef struct server {
     const serve_config *config;
@@ -23,6 +24,8 @@ typedef struct server {
     serve_calls *calls;
     serve_events *events;
     serve_waits *waits;
+    serve_metrics *metrics;
+    int64_t started_ms;
 } server;
 
 /* ---- problem.c: errors as application/problem+json ------------------------------------------------------------------ */
@@ -152,6 +155,12 @@ void serve_items(server *s, http_req *r, const admitted *by, const char *run, co
 void serve_run_events(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 void serve_many_events(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 
+/* ---- metrics.c ---------------------------------------------------------------------------------------------------------------- */
+
+serve_metrics *metrics_new(server *s, pawl_err *err);
+void metrics_free(serve_metrics *m);    /* after the loop has ended */
+void serve_metrics_text(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+
 /* ---- calls.c ------------------------------------------------------------------------------------------------------------------ */
 
 serve_calls *calls_new(server *s, pawl_err *err);
@@ -166,6 +175,7 @@ void events_free(serve_events *e);
 /* Follows these runs; ends the request with a problem when a cursor is wrong. */
 void events_follow(serve_events *e, http_req *r, const admitted *by, const char *const *runs, size_t nruns, const char *from,
                    const char *kinds, bool until_end);
+void events_counted(const serve_events *e, size_t *streams, size_t *runs);      /* that are open; that are followed */
 void events_drain(serve_events *e);     /* every stream gets the event "drain", and ends */
 /* A page of items, as JSON. */
 void items_page(server *s, http_req *r, const char *run, const char *from, const char *kinds, size_t limit);

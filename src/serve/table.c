@@ -129,6 +129,8 @@ const route route_table[] = {
     { "GET", "/", "these routes", SCOPE_NAMED, .params = none, .how = { .type = JSON }, .serve = serve_index },
     { "GET", "/healthz", "the server answers", SCOPE_OPEN, .params = none, .how = { .type = JSON }, .serve = serve_health },
     { "GET", "/readyz", "the store can be read, and the server does not stop", SCOPE_NAMED, .params = none, .how = { .type = JSON }, .serve = serve_ready },
+    { "GET", "/metrics", "the numbers of the store and of this server, for Prometheus", SCOPE_READ, .params = none,
+      .how = { .type = "text/plain; version=0.0.4; charset=utf-8" }, .serve = serve_metrics_text },
     { "GET", "/v1/openapi.json", "these routes as an OpenAPI 3.1 document", SCOPE_NAMED, .params = none, .how = { .type = JSON }, .serve = serve_openapi },
     READS("/v1/runs", "ls", ls_params, "the runs of the store, newest first: as `pawl ls --json`"),
     { "GET", "/v1/events", "a stream of what happens in the runs that `run` names (SSE)", SCOPE_READ, .params = events_params,
