@@ -7,7 +7,6 @@
 #include "store/store.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool asker_limited(const asker *who) { return who->nmachines > 0 || who->nlabels > 0; }
@@ -40,47 +39,37 @@ static bool see_base(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes li
     return false;
 }
 
-/* The topmost parent of `run`, into `top`. False: one of them is gone, or is another run with its id; then nobody with limits sees it. */
-static bool top_of(pawl_store *store, char top[ASKS_RUN_BYTES], pawl_head *head, pawl_code *rc, pawl_err *err)
-{
-    for (int i = 0; i < ASKS_DEPTH_MAX; i++) {
-        uint64_t life;
-        const char *at;
+/* Of the last run that was seen on the way up. */
+typedef struct top_look { const asker *who; char run[ASKS_RUN_BYTES]; bool machine; } top_look;
 
-        if ((*rc = store->verbs->head(store, top, head, err)) != PAWL_OK)
-            return false;
-        if (head->parent == NULL)
-            return true;
-        at = strchr(head->parent, '~');
-        life = at != NULL ? strtoull(at + 1, NULL, 16) : 0;
-        asks_run_of(head->parent, top);
-        if ((*rc = store->verbs->head(store, top, head, err)) != PAWL_OK || head->life != life)
-            return false;
-    }
-    return false;
+static bool see_top(void *ctx, const pawl_head *head)
+{
+    top_look *t = ctx;
+
+    snprintf(t->run, sizeof t->run, "%s", head->run);
+    t->machine = t->who->nmachines == 0 || among(t->who->machines, t->who->nmachines, head->machine);
+    return true;
 }
 
 pawl_code asker_sees(const asker *who, pawl_store *store, const char *run, bool *sees, pawl_err *err)
 {
     base_look l = { .who = who };
-    char top[ASKS_RUN_BYTES];
+    top_look top = { .who = who };
     pawl_head head = { 0 };
     pawl_err why = { PAWL_OK, "" };
-    pawl_code rc = PAWL_OK, read = PAWL_OK;
-    bool found, machine;
+    pawl_code rc, read;
 
     *sees = false;
-    if (strlen(run) >= sizeof top)
+    if (strlen(run) >= sizeof top.run || strchr(run, '~') != NULL)      /* the id of no run */
         return PAWL_OK;
-    snprintf(top, sizeof top, "%s", run);
+    snprintf(top.run, sizeof top.run, "%s", run);
     if (!asker_limited(who)) {
         rc = store->verbs->head(store, run, &head, &why);
         *sees = rc == PAWL_OK;
     } else {
-        found = top_of(store, top, &head, &rc, &why);
-        machine = found && (who->nmachines == 0 || among(who->machines, who->nmachines, head.machine));
-        read = store->verbs->load(store, top, see_base, &l, &why);
-        *sees = found && machine && l.fits && read == PAWL_OK;
+        rc = asks_climb(store, run, see_top, &top, &why);
+        read = store->verbs->load(store, top.run, see_base, &l, &why);
+        *sees = rc == PAWL_OK && top.machine && l.fits && read == PAWL_OK;
         rc = rc == PAWL_OK ? read : rc;
     }
     if (rc == PAWL_OK || rc == PAWL_GONE || rc == PAWL_INVALID)

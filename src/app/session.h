@@ -139,9 +139,9 @@ pawl_engine *session_engine(session *s);
 pawl_store *session_store(session *s);              /* that of the engine */
 const pawl_machine *session_machine(const session *s);
 const char *session_run(const session *s);          /* "": none yet */
-/* The effect of a denial of `w`: "goes on at fix", "the turn ends", "the run ends rejected". Unknown for a wait of another run, such as a child. */
 /* Whether a program began `run`, or the run that it is a child of, with a machine of its own: then nobody else goes on with it. */
 bool run_of_program(pawl_store *store, const char *run);
+/* The effect of a denial of `w`: "goes on at fix", "the turn ends", "the run ends rejected". Unknown for a wait of another run, such as a child. */
 void session_no(const session *s, const char *run, const pawl_wait *w, buf *out);
 /* Whether a node of that name is there to end the run as failed (`fail`). */
 bool session_fails_at(const session *s, const char *node);

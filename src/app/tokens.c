@@ -158,7 +158,7 @@ static bool row_read(arena *mem, const pawl_value *v, token_row *t)
            texts_read(pawl_value_get(v, "labels"), t->who.labels, &t->who.nlabels);
 }
 
-static const pawl_value *texts_made(arena *mem, const char *const *all, size_t n)
+const pawl_value *token_texts(arena *mem, const char *const *all, size_t n)
 {
     const pawl_value *out = value_pack(mem, NULL, "[]");
 
@@ -176,8 +176,8 @@ static const pawl_value *row_made(arena *mem, const token_row *t)
     scopes_said(t->who.scopes, said);
     v = value_pack(mem, NULL, "{s:i,s:i,s:s,s:s,s:s,s:s,s:s}", "created", t->created_ms, "expires", t->expires_ms, "mode", pawl_mode_name(t->who.most), "name",
                    t->name, "scopes", said, "sha256", digest, "store", t->store);
-    v = value_with(mem, v, "labels", texts_made(mem, t->who.labels, t->who.nlabels));
-    return value_with(mem, v, "machines", texts_made(mem, t->who.machines, t->who.nmachines));
+    v = value_with(mem, v, "labels", token_texts(mem, t->who.labels, t->who.nlabels));
+    return value_with(mem, v, "machines", token_texts(mem, t->who.machines, t->who.nmachines));
 }
 
 pawl_code tokens_read(token_list **out, pawl_err *err)

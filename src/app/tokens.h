@@ -57,6 +57,8 @@ uint64_t tokens_version(void);
 /* Makes a token with what `row` has of name, store, expires_ms and who; `text` is the only copy. PAWL_CONFLICT: there is one of that name. */
 pawl_code tokens_new(const token_row *row, char text[TOKEN_TEXT_BYTES], pawl_err *err);
 pawl_code tokens_remove(const char *name, pawl_err *err);       /* PAWL_GONE */
+/* Machines or labels of a token, as a list. */
+const pawl_value *token_texts(arena *mem, const char *const *all, size_t n);
 /* In a time that does not depend on where `text` differs. NULL: none has it, it is of another store, or has expired. */
 const token_row *tokens_find(const token_list *l, const char *text, const char *store, int64_t now_ms);
 

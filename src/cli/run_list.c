@@ -145,17 +145,9 @@ static bool parent_add(run_listing *l, const pawl_head *h)
 }
 
 /* A run that has ended waits for nobody, and no parent waits for its children. */
-static void parents_find(run_listing *l, const char *parent)
-{
-    char run[RUN_ID_BYTES];
-    pawl_head h;
+static bool parent_see(void *ctx, const pawl_head *h) { return !h->over && parent_add(ctx, h); }
 
-    for (int i = 0; i < ASKS_DEPTH_MAX && parent != NULL; i++, parent = h.parent) {
-        asks_run_of(parent, run);
-        if (l->store->verbs->head(l->store, run, &h, NULL) != PAWL_OK || h.over || !parent_add(l, &h))
-            return;
-    }
-}
+static void parents_find(run_listing *l, const char *parent) { (void)!asks_climb(l->store, parent, parent_see, l, NULL); }
 
 static bool waiting_add(void *ctx, const pawl_head *h)
 {

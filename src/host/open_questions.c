@@ -9,6 +9,7 @@
 #include "policy/gate.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 _Static_assert((int)ASKS_RUN_BYTES == (int)RUN_BYTES_MAX + 1, "a run's id has another length");
@@ -235,19 +236,38 @@ void asks_run_of(const char *wait, char run[ASKS_RUN_BYTES])
     snprintf(run, ASKS_RUN_BYTES, "%.*s", (int)strcspn(wait, "~"), wait);
 }
 
-void asks_top(pawl_store *store, const char *run, char top[ASKS_RUN_BYTES])
+pawl_code asks_climb(pawl_store *store, const char *from, pawl_head_fn *fn, void *ctx, pawl_err *err)
 {
-    char at[ASKS_RUN_BYTES];
+    char run[ASKS_RUN_BYTES];
     pawl_head head;
 
-    snprintf(at, sizeof at, "%s", run);
-    snprintf(top, ASKS_RUN_BYTES, "%s", run);
-    for (int i = 0; i < ASKS_DEPTH_MAX && store->verbs->head(store, at, &head, NULL) == PAWL_OK && !head.over; i++) {
-        memcpy(top, at, sizeof at);
-        if (head.parent == NULL)
-            return;
-        asks_run_of(head.parent, at);
+    for (int i = 0; i < ASKS_DEPTH_MAX; i++, from = head.parent) {
+        const char *at = strchr(from, '~');
+        const uint64_t life = at != NULL ? strtoull(at + 1, NULL, 16) : 0;
+        pawl_code rc;
+
+        asks_run_of(from, run);
+        if ((rc = store->verbs->head(store, run, &head, err)) != PAWL_OK)
+            return rc;
+        if (life != 0 && head.life != life)
+            return fail(err, PAWL_GONE, "%s: the run of that id is another one", run);
+        if (!fn(ctx, &head) || head.parent == NULL)
+            return PAWL_OK;
     }
+    return fail(err, PAWL_GONE, "%s: it has more than %d runs above it", run, ASKS_DEPTH_MAX);
+}
+
+static bool top_see(void *ctx, const pawl_head *head)
+{
+    if (!head->over)
+        snprintf(ctx, ASKS_RUN_BYTES, "%s", head->run);
+    return !head->over;
+}
+
+void asks_top(pawl_store *store, const char *run, char top[ASKS_RUN_BYTES])
+{
+    snprintf(top, ASKS_RUN_BYTES, "%s", run);
+    (void)!asks_climb(store, run, top_see, top, NULL);
 }
 
 pawl_code ask_always(const char *run, const pawl_value *policy, const pawl_wait *w, char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES], size_t *n, pawl_err *err)

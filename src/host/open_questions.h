@@ -43,6 +43,9 @@ pawl_code asks_mail(pawl_store *store, const char *run, bool *mail, pawl_err *er
  * says why no allow rule could. */
 pawl_code ask_always(const char *run, const pawl_value *policy, const pawl_wait *w, char rules[PAWL_ALWAYS_MAX][PAWL_RULE_BYTES], size_t *n, pawl_err *err);
 
+/* Gives the head of the run `from` to `fn`, then that of its parent, up to the topmost one, or until `fn` returns false. `from` may be the id of a command,
+ * of a child or a wait, too: RUN~LIFE/... PAWL_GONE: one of them is gone, or is another run with its id. */
+pawl_code asks_climb(pawl_store *store, const char *from, pawl_head_fn *fn, void *ctx, pawl_err *err);
 /* The topmost parent of a run, which must be driven after an answer. If the run has ended, or its parent has ended or is missing, it is the run itself. */
 void asks_top(pawl_store *store, const char *run, char top[ASKS_RUN_BYTES]);
 /* The run in the id of a wait. */

@@ -26,7 +26,7 @@ static const parameter ls_params[] = {
 };
 static const parameter show_params[] = {
     { "at", MEMBER_TEXT, .what = "the state at this entry" },
-    { "wait", MEMBER_TEXT, .what = "seconds, 1 to 60: replies when the run has ended, has a wait without an answer or is parked, or after that time" },
+    { "wait", MEMBER_TEXT, .what = "seconds, 1 to 60: replies when the run has ended, has a wait without an answer, its own or a child's, or is parked, or after that time" },
     { .name = NULL }
 };
 static const parameter inbox_params[] = {

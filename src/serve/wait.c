@@ -1,13 +1,16 @@
 /* wait.c - requests that wait until a run has ended, or asks something: for clients without streams. Loop thread.
  *
- * The heads of the runs are read every LOOK_MS, and only after a write to the store. The reply is that of the route without `wait`, made by the verb then.
- * A request whose client is gone ends at the next look. */
+ * The heads of the runs are read every LOOK_MS, and only after a write to the store; so are the runs that ask, PORTION in one look, newest first, for a
+ * child of one that is waited for. The reply is that of the route without `wait`, made by the verb then. A request whose client is gone ends at the next
+ * look. */
+#include "host/open_questions.h"
+#include "json/json.h"
 #include "serve/serve_inner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LOOK_MS = 50, RUN_BYTES = 129 };
+enum { LOOK_MS = 50, PORTION = 200 };
 
 typedef struct pending_reply {
     struct pending_reply *next;
@@ -16,7 +19,9 @@ typedef struct pending_reply {
     call_order how;
     int64_t due_ms;
     bool gone;                  /* its client */
-    char run[RUN_BYTES];
+    bool above;                 /* its run is above the one that is looked at */
+    bool child_asks;
+    char run[ASKS_RUN_BYTES];
 } pending_reply;
 
 struct serve_waits {
@@ -24,6 +29,8 @@ struct serve_waits {
     pending_reply *all;
     http_timer *look;           /* on while there are some */
     uint64_t version;           /* of the store, when it was last looked at */
+    bool scans, again;          /* the runs that ask are read; once more, since something was written meanwhile */
+    uint64_t before;            /* the number of the last one that was read; 0: none was */
 };
 
 static void on_gone(http_req *r, void *data)
@@ -60,13 +67,105 @@ static bool see_unanswered(void *ctx, const char *run, const pawl_waiting *wait)
     return !*unanswered;
 }
 
+/* ---- children that ask -------------------------------------------------------------------------------------------------- */
+
+typedef struct asking_child { char run[ASKS_RUN_BYTES]; const char *parent; } asking_child;
+typedef struct asking_page {
+    arena mem;
+    asking_child all[PORTION];
+    size_t n, read;
+    uint64_t last;
+} asking_page;
+
+static bool page_add(void *ctx, const pawl_head *head)
+{
+    asking_page *p = ctx;
+
+    p->last = head->no;
+    if (head->parent != NULL && strlen(head->run) < sizeof p->all[0].run) {
+        snprintf(p->all[p->n].run, sizeof p->all[0].run, "%s", head->run);
+        p->all[p->n].parent = arena_text(&p->mem, head->parent);
+        p->n += p->all[p->n].parent != NULL;
+    }
+    return ++p->read < PORTION;
+}
+
+/* A conversation that is a child waits for the input of its parent. */
+static bool see_asked(void *ctx, const char *run, const pawl_waiting *wait)
+{
+    const pawl_value *spec;
+    const char *kind;
+    bool *asked = ctx;
+    arena mem;
+
+    (void)run;
+    if (wait->answered)
+        return true;
+    arena_init(&mem, NULL, 1024);
+    spec = value_parse(&mem, wait->spec.data, wait->spec.size, "a wait", NULL);
+    kind = pawl_value_string(pawl_value_get(spec, "kind"));
+    *asked = kind != NULL && strcmp(kind, "input") != 0;
+    arena_free(&mem);
+    return !*asked;
+}
+
+/* A run that has ended waits for no child. */
+static bool see_above(void *ctx, const pawl_head *head)
+{
+    serve_waits *w = ctx;
+
+    for (pending_reply *p = w->all; p != NULL && !head->over; p = p->next)
+        p->above = p->above || strcmp(p->run, head->run) == 0;
+    return !head->over;
+}
+
+static void child_look(serve_waits *w, const asking_child *c)
+{
+    pawl_store *store = w->s->store;
+    bool above = false, asked = false;
+
+    for (pending_reply *p = w->all; p != NULL; p = p->next)
+        p->above = false;
+    (void)!asks_climb(store, c->parent, see_above, w, NULL);
+    for (const pending_reply *p = w->all; p != NULL; p = p->next)
+        above = above || p->above;
+    if (above && store->verbs->waits(store, c->run, see_asked, &asked, NULL) == PAWL_OK && asked)
+        for (pending_reply *p = w->all; p != NULL; p = p->next)
+            p->child_asks = p->child_asks || p->above;
+}
+
+/* One page of the runs that ask, after a write to the store. */
+static void children_look(serve_waits *w, bool changed)
+{
+    const pawl_filter f = { .waiting = true, .limit = PORTION, .before = w->before };
+    asking_page *page;
+
+    w->again = w->again || changed;
+    if (!w->scans && w->again) {
+        w->scans = true;
+        w->again = false;
+    }
+    if (!w->scans || (page = calloc(1, sizeof *page)) == NULL)
+        return;
+    arena_init(&page->mem, NULL, 4096);
+    if (w->s->store->verbs->list(w->s->store, &f, page_add, page, NULL) == PAWL_OK)
+        for (size_t i = 0; i < page->n; i++)
+            child_look(w, &page->all[i]);
+    w->scans = page->read == PORTION;
+    w->before = w->scans ? page->last : 0;
+    arena_free(&page->mem);
+    free(page);
+}
+
+/* ---- looks ------------------------------------------------------------------------------------------------------------------ */
+
 static bool is_due(serve_waits *w, const pending_reply *p, bool changed)
 {
     pawl_store *store = w->s->store;
     bool unanswered = false;
     pawl_head head;
 
-    if (p->gone || http_now(w->s->http) >= p->due_ms)
+    if (p->gone || p->child_asks || http_now(w->s->http) >= p->due_ms)
         return true;
     if (!changed)
         return false;
@@ -81,6 +180,8 @@ static void look_at(serve_waits *w, bool all)
     const bool changed = version == 0 || version != w->version;
 
     w->version = version;
+    if (!all)
+        children_look(w, changed);
     for (pending_reply **at = &w->all; *at != NULL;) {
         pending_reply *p = *at;
 
@@ -112,7 +213,7 @@ serve_waits *waits_new(server *s, pawl_err *err)
 
 void waits_add(serve_waits *w, http_req *r, const admitted *by, const char *run, unsigned seconds, const call_order *how)
 {
-    pending_reply *p = strlen(run) < RUN_BYTES ? calloc(1, sizeof *p) : NULL;
+    pending_reply *p = strlen(run) < ASKS_RUN_BYTES ? calloc(1, sizeof *p) : NULL;
 
     if (p == NULL) {
         problem(r, 503, "nomem", "no memory for this request");
@@ -124,6 +225,8 @@ void waits_add(serve_waits *w, http_req *r, const admitted *by, const char *run,
     http_set(r, p, on_gone);
     w->all = p;
     w->version = 0;             /* it has not been looked at */
+    w->scans = false;
+    w->before = 0;
     http_timer_set(w->look, true);
 }
 

@@ -70,15 +70,6 @@ static int token_new(cli_call *c)
 
 /* ---- list, remove ------------------------------------------------------------------------------------------- */
 
-static const pawl_value *texts_of(arena *mem, const char *const *all, size_t n)
-{
-    const pawl_value *out = value_pack(mem, NULL, "[]");
-
-    for (size_t i = 0; i < n; i++)
-        out = value_push(mem, out, value_string(mem, all[i], strlen(all[i])));
-    return out;
-}
-
 static const pawl_value *row_json(arena *mem, const token_row *t)
 {
     char scopes[32];
@@ -87,8 +78,8 @@ static const pawl_value *row_json(arena *mem, const token_row *t)
     scopes_said(t->who.scopes, scopes);
     v = value_pack(mem, NULL, "{s:i,s:s,s:s,s:s,s:s}", "created_ms", t->created_ms, "mode", pawl_mode_name(t->who.most), "name", t->name, "scopes", scopes,
                    "store", t->store);
-    v = value_with(mem, v, "labels", texts_of(mem, t->who.labels, t->who.nlabels));
-    v = value_with(mem, v, "machines", texts_of(mem, t->who.machines, t->who.nmachines));
+    v = value_with(mem, v, "labels", token_texts(mem, t->who.labels, t->who.nlabels));
+    v = value_with(mem, v, "machines", token_texts(mem, t->who.machines, t->who.nmachines));
     return t->expires_ms != 0 ? value_with(mem, v, "expires_ms", value_int(mem, t->expires_ms)) : v;
 }
 
