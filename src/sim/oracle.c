@@ -235,8 +235,17 @@ void sim_run_follow(world *w, sim_run *y)
         sim_holds(w, PROMISE_K8, false, y, NULL, "%s: what was stored cannot be read: %s", y->id, why.text);
 }
 
+/* The run was lost whole and begins again with another life. What was performed for the lost one still replies, and no reply may be taken (E16). */
+static void lost_run_replies(world *w, sim_run *y)
+{
+    for (sim_command *d = y->commands; d != NULL; d = d->next)
+        late_reply_put(w, NULL, y, d);
+}
+
 void sim_run_refold(world *w, sim_run *y)
 {
+    const bool was_there = y->st != NULL;
+
     pawl_state_free(y->st);
     y->st = NULL;
     y->nrecords = 0;
@@ -246,6 +255,8 @@ void sim_run_refold(world *w, sim_run *y)
         d->receipts = 0;
     }
     sim_run_follow(w, y);
+    if (was_there && y->st == NULL)
+        lost_run_replies(w, y);
     y->begun = y->child || (y->st != NULL && pawl_state_seq(y->st) > 0);
     y->called_off = false;
     y->signals = 0;

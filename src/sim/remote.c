@@ -164,7 +164,7 @@ static void reply_keep(world *w, sim_command *d, const pawl_reply *reply)
     memcpy(d->reply, reply->text.data, d->reply_size);
 }
 
-static void late_reply_put(world *w, const worker *k, sim_run *y, sim_command *d)
+void late_reply_put(world *w, const worker *k, sim_run *y, sim_command *d)
 {
     if (d->reply == NULL || !mem_room(&w->alloc, (void **)&w->late, &w->late_cap, w->nlate, sizeof *w->late))
         return;

@@ -60,8 +60,8 @@ void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now)
     entry->was_in_doubt = entry->in_doubt;
     entry->in_doubt = false;
     left = entry->limits.total_timeout_ms - (now - entry->first_ms);
-    a->total_until_ms = entry->limits.total_timeout_ms > 0 ? steady_ms() + (left > 1 ? left : 1) : 0;
-    a->budget_until_ms = charge_ends_ms(r) > 0 && e->clock.now_ms == NULL ? steady_ms() + (charge_ends_ms(r) > now ? charge_ends_ms(r) - now : 1) : 0;
+    a->total_until_ms = entry->limits.total_timeout_ms > 0 ? steady_of(e) + (left > 1 ? left : 1) : 0;
+    a->budget_until_ms = charge_ends_ms(r) > 0 && e->clock.now_ms == NULL ? steady_of(e) + (charge_ends_ms(r) > now ? charge_ends_ms(r) - now : 1) : 0;
     a->started_ms = a->beat_ms = a->dispatched_ms = now;
     a->overran = a->start_seen = false;
     a->called_ms = 0;
@@ -78,7 +78,7 @@ void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now)
 /* Any thread: reads nothing but the entry. */
 pawl_code attempt_run(outbox_entry *entry)
 {
-    int64_t now = steady_ms(), until = entry->attempt.total_until_ms;
+    int64_t now = steady_of(entry->e), until = entry->attempt.total_until_ms;
 
     reply_reset(&entry->reply);
     entry->attempt.called_ms = now;         /* first: outbox_stop_unstarted() sets `stop` and reads this */

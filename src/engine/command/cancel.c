@@ -111,7 +111,7 @@ bool outbox_give_up(pawl_engine *e, cached_run *r, int64_t grace_ms)
 
     if (!r->outbox.stops && !state_canceling(r->st))
         return moved;
-    now = steady_ms();
+    now = steady_of(e);
     OUTBOX_EACH(r, entry, next, ENTRY_RUNNING)
         moved = (give_up_due(r, entry, now, grace_ms) && entry_give_up(e, r, entry)) || moved;
     r->outbox.stops = outbox_any_running(r);

@@ -15,7 +15,7 @@ static bool stop_asked(const pawl_job *job)
     outbox_entry *entry = job->ctx;
     entry_attempt *a = &entry->attempt;
 
-    if (a->until_ms > 0 && steady_ms() > a->until_ms)
+    if (a->until_ms > 0 && steady_of(entry->e) > a->until_ms)
         a->overran = true;      /* noted here, since the store's clock may be a little behind */
     return a->stop || a->overran || (entry->e->abandoned && !entry->h->sql);    /* the store's transaction ends a command in SQL */
 }

@@ -88,7 +88,7 @@ void outbox_postpone(pawl_engine *e, cached_run *r, int64_t now)
 void attempt_stop(outbox_entry *entry)
 {
     if (entry->attempt.stop_ms == 0)
-        entry->attempt.stop_ms = steady_ms();
+        entry->attempt.stop_ms = steady_of(entry->e);
     entry->attempt.stop = true;
     if (entry_is(entry, ENTRIES_RUNNING))
         later_stop(entry);

@@ -102,7 +102,7 @@ static bool thread_more(pool *p)
 void pool_replace(pawl_engine *e)
 {
     pool *p = e->pool;
-    int64_t now = steady_ms();
+    int64_t now = steady_of(e);
 
     if (p == NULL)
         return;

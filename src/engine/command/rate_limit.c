@@ -305,7 +305,7 @@ static bool has_place(const budget *b)
 /* Takes the place of a handler that has not stopped within the grace time. */
 static void deaf_leave(pawl_engine *e, budget *b)
 {
-    int64_t now = steady_ms();
+    int64_t now = steady_of(e);
 
     for (outbox_entry *entry = b->held, *next; entry != NULL; entry = next) {
         next = entry->place.after;

@@ -17,7 +17,7 @@ static void start_check(const pawl_engine *e, outbox_entry *entry, int64_t now)
     if (called == 0)
         entry->attempt.started_ms = entry->attempt.beat_ms = now;
     else if (e->clock.now_ms == NULL)
-        entry->attempt.started_ms = entry->attempt.beat_ms = now - (steady_ms() - called);
+        entry->attempt.started_ms = entry->attempt.beat_ms = now - (steady_of(e) - called);
 }
 
 void attempt_limits_check(pawl_engine *e, outbox_entry *entry, int64_t now)
