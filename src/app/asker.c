@@ -1,7 +1,7 @@
 /* asker.c - whether somebody who asks a server may see a run (N4).
  *
- * Called by the server's loop and by the verbs that it performs, each with a store handle of its own. A run that does not fit is as if it were not there:
- * both take the same reads. */
+ * Called by the server's loop and by the verbs that it performs, each with a store handle of its own. A run that does not fit is as if it were not there.
+ * Each head is read once, and of a journal the base alone. */
 #include "app/tokens.h"
 #include "host/open_questions.h"
 #include "store/store.h"
@@ -51,28 +51,49 @@ static bool see_top(void *ctx, const pawl_head *head)
     return true;
 }
 
+/* By the topmost run that was seen. Its base is read only if a label can decide. */
+static pawl_code top_fits(const top_look *t, pawl_store *store, bool *sees, pawl_err *err)
+{
+    base_look l = { .who = t->who, .fits = t->machine };
+    pawl_code rc = PAWL_OK;
+
+    if (t->machine && t->who->nlabels > 0)
+        rc = store->verbs->load(store, t->run, see_base, &l, err);
+    *sees = rc == PAWL_OK && l.fits;
+    return rc;
+}
+
+static pawl_code seen_or_not(pawl_code rc, const pawl_err *why, pawl_err *err)
+{
+    return rc == PAWL_OK || rc == PAWL_GONE || rc == PAWL_INVALID ? PAWL_OK : fail(err, rc, "%s", why->text);
+}
+
 pawl_code asker_sees(const asker *who, pawl_store *store, const char *run, bool *sees, pawl_err *err)
 {
-    base_look l = { .who = who };
-    top_look top = { .who = who };
     pawl_head head = { 0 };
     pawl_err why = { PAWL_OK, "" };
-    pawl_code rc, read;
+    pawl_code rc;
 
     *sees = false;
-    if (strlen(run) >= sizeof top.run || strchr(run, '~') != NULL)      /* the id of no run */
+    if (strlen(run) >= ASKS_RUN_BYTES || strchr(run, '~') != NULL)      /* the id of no run */
         return PAWL_OK;
-    snprintf(top.run, sizeof top.run, "%s", run);
-    if (!asker_limited(who)) {
-        rc = store->verbs->head(store, run, &head, &why);
-        *sees = rc == PAWL_OK;
-    } else {
-        rc = asks_climb(store, run, see_top, &top, &why);
-        read = store->verbs->load(store, top.run, see_base, &l, &why);
-        *sees = rc == PAWL_OK && top.machine && l.fits && read == PAWL_OK;
-        rc = rc == PAWL_OK ? read : rc;
-    }
-    if (rc == PAWL_OK || rc == PAWL_GONE || rc == PAWL_INVALID)
+    rc = store->verbs->head(store, run, &head, &why);
+    return rc == PAWL_OK ? asker_sees_head(who, store, &head, sees, err) : seen_or_not(rc, &why, err);
+}
+
+pawl_code asker_sees_head(const asker *who, pawl_store *store, const pawl_head *head, bool *sees, pawl_err *err)
+{
+    top_look top = { .who = who };
+    pawl_err why = { PAWL_OK, "" };
+    pawl_code rc = PAWL_OK;
+
+    *sees = !asker_limited(who);
+    if (*sees)
         return PAWL_OK;
-    return fail(err, rc, "%s", why.text);
+    (void)see_top(&top, head);
+    if (head->parent != NULL)
+        rc = asks_climb(store, head->parent, see_top, &top, &why);
+    if (rc == PAWL_OK)
+        rc = top_fits(&top, store, sees, &why);
+    return seen_or_not(rc, &why, err);
 }

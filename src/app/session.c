@@ -291,6 +291,8 @@ static const char *text_kept(session *s, pawl_state *st, const char *name)
 }
 
 /* A run of a plug-in has its path as a label. */
+#define PLUGIN_LABEL "plugin="
+
 static const char *plugin_label(arena *mem, pawl_state *st)
 {
     pawl_step *step = pawl_step_new(NULL);
@@ -299,29 +301,77 @@ static const char *plugin_label(arena *mem, pawl_state *st)
 
     if (step != NULL && pawl_state_info(st, step, &info, NULL) == PAWL_OK)
         for (size_t i = 0; i < sizeof info.labels / sizeof *info.labels && path == NULL; i++)
-            if (info.labels[i] != NULL && strncmp(info.labels[i], "plugin=", 7) == 0)
-                path = arena_text(mem, info.labels[i] + 7);
+            if (info.labels[i] != NULL && strncmp(info.labels[i], PLUGIN_LABEL, sizeof PLUGIN_LABEL - 1) == 0)
+                path = arena_text(mem, info.labels[i] + sizeof PLUGIN_LABEL - 1);
     pawl_step_free(step);
     return path;
 }
 
-bool run_of_program(pawl_store *store, const char *run)
+typedef struct origin_look { pawl_status status; char run[ASKS_RUN_BYTES]; bool file, plugin, known; } origin_look;
+
+static bool see_origin(void *ctx, const pawl_head *head)
 {
-    current_state now;
-    char top[ASKS_RUN_BYTES];
-    bool is = false;
-    pawl_head head;
+    origin_look *l = ctx;
+
+    snprintf(l->run, sizeof l->run, "%s", head->run);
+    l->status = (pawl_status)head->status;
+    return true;
+}
+
+/* The base of a fork, and of a pruned journal, has the values of its channels. */
+static bool see_origin_base(void *ctx, pawl_line_kind kind, uint64_t seq, pawl_bytes line)
+{
+    origin_look *l = ctx;
+    const pawl_value *base, *labels;
     arena mem;
 
-    arena_init(&mem, NULL, 512);
-    snprintf(top, sizeof top, "%s", run);
-    for (int i = 0; i < ASKS_DEPTH_MAX && store->verbs->head(store, top, &head, NULL) == PAWL_OK && head.parent != NULL; i++)
-        asks_run_of(head.parent, top);
-    if (current_state_load(&now, store, top, NULL) == PAWL_OK)
-        is = pawl_state_get(now.st, "@file") == NULL && plugin_label(&mem, now.st) == NULL && pawl_state_status(now.st) != PAWL_STATUS_SUBMITTED;
-    current_state_free(&now);
+    (void)seq;
+    if (kind != PAWL_LINE_BASE)
+        return false;
+    arena_init(&mem, NULL, 4096);
+    base = value_parse(&mem, line.data, line.size, "a base", NULL);
+    labels = pawl_value_get(base, "labels");
+    l->known = base == NULL || pawl_value_find(base, "/fold/values") != NULL;
+    l->file = base == NULL || pawl_value_find(base, "/fold/values/@file") != NULL;
+    for (size_t i = 0; i < pawl_value_size(labels); i++) {
+        const char *label = pawl_value_string(pawl_value_at(labels, i));
+
+        l->plugin = l->plugin || (label != NULL && strncmp(label, PLUGIN_LABEL, sizeof PLUGIN_LABEL - 1) == 0);
+    }
     arena_free(&mem);
-    return is;
+    return false;
+}
+
+/* Whether its start wrote "@file". */
+static bool started_by_file(pawl_store *store, const char *run)
+{
+    const pawl_stream_options from = { .kinds = PAWL_STREAM_UPDATES };
+    pawl_stream *r = pawl_stream_open(NULL, store, run, &from, NULL);
+    pawl_stream_event ev;
+    const pawl_value *one;
+    bool found = false;
+    pawl_iter it;
+    arena mem;
+
+    arena_init(&mem, NULL, 4096);
+    if (r != NULL && pawl_stream_next(r, &ev, NULL) == PAWL_OK && strcmp(ev.name, "start") == 0) {
+        it = pawl_iter_of(value_parse(&mem, ev.json, strlen(ev.json), "a start", NULL));
+        while ((one = pawl_iter_next(&it, NULL)) != NULL && !found)
+            found = pawl_value_string(pawl_value_at(one, 0)) != NULL && strcmp(pawl_value_string(pawl_value_at(one, 0)), "@file") == 0;
+    }
+    pawl_stream_close(r);
+    arena_free(&mem);
+    return found;
+}
+
+bool run_of_program(pawl_store *store, const char *run)
+{
+    origin_look l = { .status = PAWL_STATUS_SUBMITTED };
+
+    if (asks_climb(store, run, see_origin, &l, NULL) != PAWL_OK || l.status == PAWL_STATUS_SUBMITTED ||
+        store->verbs->load(store, l.run, see_origin_base, &l, NULL) != PAWL_OK || l.plugin || l.file)
+        return false;
+    return l.known || !started_by_file(store, l.run);
 }
 
 static pawl_code kept_of(session *s, pawl_state *st, const char **main, pawl_err *err)

@@ -68,4 +68,7 @@ bool asker_limited(const asker *who);   /* not every run fits */
 /* Whether it may see `run`: a child run is seen with its topmost parent. PAWL_OK and *sees; an error: the store cannot be read. */
 pawl_code asker_sees(const asker *who, pawl_store *store, const char *run, bool *sees, pawl_err *err);
 
+/* The same for a run whose head is known; only what the head does not say is read. */
+pawl_code asker_sees_head(const asker *who, pawl_store *store, const pawl_head *head, bool *sees, pawl_err *err);
+
 #endif

@@ -39,7 +39,7 @@ typedef struct run_listing {
     list_wait waiting;
     asking_parent **all;        /* sorted by number, the newest last */
     size_t n, cap;
-    pawl_head_fn *fn;
+    pawl_head_fn *want, *fn;
     void *ctx;
     size_t left;
     bool with_children;         /* the waits of children are read, too */
@@ -202,6 +202,8 @@ static void run_return(run_listing *l, const pawl_head *as_stored)
     pawl_head h = *as_stored;
     asks all;
 
+    if (l->want != NULL && !l->want(l->ctx, as_stored))
+        return;
     if (l->with_children && h.status == PAWL_STATUS_WORKING && asks_read(l->store, &l->mem, h.run, &all, NULL) == PAWL_OK) {
         h.status = (uint8_t)asks_status(&all, PAWL_STATUS_WORKING);
         h.waits = (uint32_t)all.n;
@@ -245,14 +247,14 @@ static pawl_code runs_return(run_listing *l)
     return rc;
 }
 
-pawl_code runs_listed(pawl_store *store, const pawl_filter *f, bool ids, pawl_head_fn *fn, void *ctx, pawl_err *err)
+pawl_code runs_listed(pawl_store *store, const pawl_filter *f, bool ids, pawl_head_fn *want, pawl_head_fn *fn, void *ctx, pawl_err *err)
 {
     run_listing *l = calloc(1, sizeof *l);
     pawl_code rc;
 
     if (l == NULL)
         return fail(err, PAWL_NOMEM, "no memory for the list");
-    *l = (run_listing){ .store = store, .f = f, .own.f = *f, .waiting.f = { .waiting = true, .limit = SIZE_MAX }, .fn = fn, .ctx = ctx,
+    *l = (run_listing){ .store = store, .f = f, .own.f = *f, .waiting.f = { .waiting = true, .limit = SIZE_MAX }, .want = want, .fn = fn, .ctx = ctx,
                      .left = f->limit, .with_children = !ids || f->status != 0 || f->waiting, .err = err };
     arena_init(&l->mem, NULL, 4096);
     arena_init(&l->own.mem, NULL, 4096);

@@ -1,7 +1,7 @@
 /* inbox.c - `pawl inbox`: the open waits of all runs, each with the command that answers it.
  *
- * Called by main.c on the main thread. Owns nothing that outlives the call. The waits come from the index of the store, each compared
- * with the entry that asked it (K11). */
+ * Called by main.c on the main thread. Owns nothing that outlives the call. The waits come from the index of the store; each that is
+ * shown is compared with the entry that asked it (K11). */
 #include "app/tokens.h"
 #include "host/open_questions.h"
 #include "cli/run_driver.h"
@@ -24,6 +24,7 @@ typedef struct inbox_question {
     size_t place;               /* order in which they were found: oldest runs first */
     bool alone;                 /* the only wait of its run */
     bool of_program;            /* a program began its run, and only that program goes on with it: how and no are NULL */
+    bool looked, checked;       /* its run was loaded; its entry asked it */
     bool unknown;               /* it asks for the outcome of a command that was cut off */
 } inbox_question;
 
@@ -345,8 +346,9 @@ static void more_find(arena *mem, pawl_store *s, inbox_question *it, const asks 
 /* Runs that no command drives: no command is named for their waits. */
 static void programs_find(inbox *in, pawl_store *s)
 {
-    for (size_t i = 0; i < in->n && i < in->limit; i++)
-        in->all[i].of_program = i > 0 && strcmp(in->all[i - 1].run, in->all[i].run) == 0 ? in->all[i - 1].of_program : run_of_program(s, in->all[i].run);
+    for (size_t i = 0; i < in->n; i++)
+        in->all[i].of_program = i > 0 && strcmp(in->all[i - 1].run, in->all[i].run) == 0 ? in->all[i - 1].of_program
+                                                                                        : run_of_program(s, in->all[i].run);
 }
 
 static int by_run(const void *a, const void *b) { return strcmp((*(inbox_question *const *)a)->run, (*(inbox_question *const *)b)->run); }
@@ -360,7 +362,7 @@ static void runs_read(inbox *in, pawl_store *s)
     asks all = { .n = 0 };
     size_t n = 0;
 
-    for (size_t i = 0; due != NULL && i < in->n && i < in->limit; i++)
+    for (size_t i = 0; due != NULL && i < in->n; i++)
         if (pawl_value_get(in->all[i].spec, "approvers") != NULL || asks_outcome(&in->all[i]) || is_numbered(&in->all[i]))
             due[n++] = &in->all[i];
     if (n > 1)
@@ -393,33 +395,75 @@ static pawl_code only_seen(inbox *in, pawl_store *s, pawl_err *err)
     return rc;
 }
 
+typedef struct run_mark { inbox *in; const char *run; } run_mark;
+
+static bool mark_checked(void *ctx, const char *run, const pawl_waiting *w)
+{
+    const run_mark *m = ctx;
+
+    (void)run;
+    for (size_t i = 0; i < m->in->n; i++)
+        if (strcmp(m->in->all[i].run, m->run) == 0 && strcmp(m->in->all[i].id, w->id) == 0)
+            m->in->all[i].checked = !w->answered;
+    return true;
+}
+
+/* Compares the waits of the page with the entries that asked them (K11), and no others: a run is loaded when the first of its questions is to be shown.
+ * What does not stand, or was answered meanwhile, is left out. *fault: of the first that does not stand. */
+static pawl_code page_check(inbox *in, pawl_store *s, pawl_err *fault, pawl_err *err)
+{
+    pawl_code rc = PAWL_OK;
+    size_t n = 0, i = 0;
+
+    for (; i < in->n && n < in->limit && rc == PAWL_OK; i++) {
+        const char *run = in->all[i].run;
+        pawl_err why = { PAWL_OK, "" };
+
+        if (!in->all[i].looked) {
+            rc = waits_checked(s, run, mark_checked, &(run_mark){ in, run }, &why);
+            for (size_t k = i; k < in->n; k++)
+                in->all[k].looked = in->all[k].looked || strcmp(in->all[k].run, run) == 0;
+        }
+        if (rc == PAWL_CORRUPT && fault->code == PAWL_OK)
+            *fault = why;
+        if (rc == PAWL_CORRUPT || rc == PAWL_GONE)
+            rc = PAWL_OK;
+        else if (rc != PAWL_OK)
+            fail(err, rc, "%s", why.text);
+        if (in->all[i].checked)
+            in->all[n++] = in->all[i];
+    }
+    in->more = in->more || i < in->n;
+    in->n = n;
+    return rc;
+}
+
 static int inbox_run(cli_call *c)
 {
     inbox in = { .c = c };
-    pawl_err err = { PAWL_OK, "" };
+    pawl_err err = { PAWL_OK, "" }, fault = { PAWL_OK, "" };
     int64_t now_ms;
     uint64_t limit;
     int code = EXIT_USAGE;
     pawl_store *s;
     pawl_code rc;
-    bool good;
 
     if (!cli_number(c, "limit", 1, INBOX_LIMIT_MAX, INBOX_LIMIT, &limit) || (s = cli_store_of(c, NULL, NULL, &code)) == NULL)
         return code;
     in.limit = (size_t)limit;
     in.idle = cli_given(c, "all") != NULL;
     now_ms = s->verbs->now(s);
-    rc = waits_checked(s, NULL, see, &in, &err);
-    if ((good = rc != PAWL_CORRUPT) == false)   /* the other waits are listed, and then the error */
-        rc = PAWL_OK;
+    rc = s->verbs->waits(s, NULL, see, &in, &err);
     if (rc == PAWL_OK)
         rc = only_seen(&in, s, &err);
     if (in.n > 1)
         qsort(in.all, in.n, sizeof *in.all, by_deadline);
+    if (rc == PAWL_OK)
+        rc = page_check(&in, s, &fault, &err);
     runs_read(&in, s);
     programs_find(&in, s);
     pawl_store_free(s);
-    for (size_t i = 0; rc == PAWL_OK && i < in.n && i < in.limit; i++)
+    for (size_t i = 0; rc == PAWL_OK && i < in.n; i++)
         if (in.all[i].of_program)
             continue;
         else if ((in.all[i].how = how_of(&in, &in.all[i], false)) == NULL ||
@@ -427,15 +471,13 @@ static int inbox_run(cli_call *c)
             c->mem.failed = true;
     if (rc == PAWL_OK && c->mem.failed)
         rc = fail(&err, PAWL_NOMEM, "no memory for what is asked");
-    in.more = in.more || in.n > in.limit;
-    in.n = in.n < in.limit ? in.n : in.limit;
     if (rc != PAWL_OK)
         return cli_fail(c, rc, &err);
     if (!(c->json ? json_out(&in) : people_out(&in, now_ms)))
         return EXIT_FAILED;
-    if (!good)
-        cli_note(c, "%s", err.text);
-    return good ? EXIT_DONE : EXIT_FAILED;
+    if (fault.code != PAWL_OK)  /* the other waits are listed, and then the error */
+        cli_note(c, "%s", fault.text);
+    return fault.code == PAWL_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
 static const cli_option options[] = {

@@ -338,15 +338,15 @@ static bool among(const char *const *runs, size_t n, const char *run)
 }
 
 /* In a call for a server the caller sees nothing of other runs. */
-static bool is_seen(ls_page *p, const char *run)
+static bool is_seen(ls_page *p, const pawl_head *h)
 {
     bool sees = true;
 
     if (p->c->who == NULL || !asker_limited(p->c->who))
         return true;
-    if (asker_sees(p->c->who, p->store_of, run, &sees, &p->blind) != PAWL_OK)
+    if (p->blind.code != PAWL_OK || asker_sees_head(p->c->who, p->store_of, h, &sees, &p->blind) != PAWL_OK)
         p->out.failed = true;
-    return sees;
+    return sees && !p->out.failed;
 }
 
 static bool passes(const ls_page *p, const pawl_head *h)
@@ -362,12 +362,12 @@ static bool passes(const ls_page *p, const pawl_head *h)
 
 /* ---- the verb ---------------------------------------------------------------------------------------- */
 
+static bool want(void *ctx, const pawl_head *h) { return passes(ctx, h) && is_seen(ctx, h); }
+
 static bool see(void *ctx, const pawl_head *h)
 {
     ls_page *p = ctx;
 
-    if (!passes(p, h) || !is_seen(p, h->run))
-        return !p->out.failed;
     if (p->n == p->limit) {
         p->more = true;
         return false;
@@ -460,7 +460,7 @@ static pawl_code page_list(ls_page *p, pawl_store *s, pawl_filter *f, int64_t si
     if (own && (rc = waits_checked(s, NULL, see_wait, p, err)) != PAWL_OK)
         return rc;
     f->changed_since_ms = cli_given(p->c, "since") == NULL ? 0 : p->now_ms - since_ms;
-    rc = runs_listed(s, f, cli_given(p->c, "ids") != NULL, see, p, err);
+    rc = runs_listed(s, f, cli_given(p->c, "ids") != NULL, want, see, p, err);
     if (p->blind.code != PAWL_OK)
         return fail(err, p->blind.code, "%s", p->blind.text);
     return rc == PAWL_OK && p->out.failed ? fail(err, PAWL_NOMEM, "no memory for the list") : rc;

@@ -208,7 +208,7 @@ static pawl_code watch_on(watching *w, pawl_err *err)
     for (w->first = true; !stopped && rc == PAWL_OK; w->first = false) {
         const int64_t now = w->s->verbs->now(w->s);
 
-        rc = runs_listed(w->s, &f, false, see, w, err);
+        rc = runs_listed(w->s, &f, false, NULL, see, w, err);
         f.changed_since_ms = now - BACK_MS;
         if (rc == PAWL_OK && w->c->out_tty && !w->c->json && (w->changed || w->first))
             paint(w);
