@@ -24,7 +24,9 @@ typedef struct served {
     cli_call *c;
     serve_machine machines[SERVED_FILES_MAX];
     size_t nmachines;
+    session *files[SERVED_FILES_MAX];   /* loaded, until the worker takes them; without one NULL */
     worker_aside *worker;
+    bool said;                  /* why the worker did not begin */
     const char *store_name;
     char token[TOKEN_MOST + 1];
     char note[OWN_PATH_BYTES + 128];
@@ -194,8 +196,8 @@ static const char *machine_json(arena *mem, const session *s)
     return text;
 }
 
-/* EXIT_DONE, or the error was printed. */
-static int machines_read(served *of)
+/* `keep`: for the worker. EXIT_DONE, or the error was printed. */
+static int machines_read(served *of, bool keep)
 {
     cli_call *c = of->c;
     pawl_err err = { 0 };
@@ -211,7 +213,10 @@ static int machines_read(served *of)
             return code;
         *m = (serve_machine){ arena_text(&c->mem, pawl_machine_name(s->machine)), c->args[i], arena_text(&c->mem, pawl_machine_hash(s->machine)),
                               machine_json(&c->mem, s) };
-        session_free(s);
+        if (keep)
+            of->files[i] = s;
+        else
+            session_free(s);
         if (m->json == NULL || c->mem.failed)
             return cli_fail(c, fail(&err, PAWL_NOMEM, "no memory for %s", c->args[i]), &err);
         for (size_t k = 0; k < i; k++)
@@ -226,7 +231,12 @@ static pawl_code work(void *ctx, pawl_err *err)
 {
     served *of = ctx;
 
-    return (of->worker = aside_begin(of->c, err)) != NULL ? PAWL_OK : err->code;
+    of->worker = aside_begin(of->c, of->files);
+    memset(of->files, 0, sizeof of->files);
+    if (of->worker != NULL)
+        return PAWL_OK;
+    of->said = true;
+    return fail(err, PAWL_INVALID, "%s", of->c->said);
 }
 
 static void rest(void *ctx) { aside_stop(((served *)ctx)->worker); }
@@ -241,21 +251,16 @@ static void worked(void *ctx)
     of->worker = NULL;
 }
 
-static int serve_runs(cli_call *c)
+static int serve_machines(served *of, bool works)
 {
-    static served of;
+    cli_call *c = of->c;
     const char *listen[16] = { default_listen }, *hosts[16];
-    serve_config config = { .verb = perform, .store = open_store, .note = say, .ctx = &of, .listen = listen, .hosts = hosts };
+    serve_config config = { .verb = perform, .store = open_store, .note = say, .ctx = of, .listen = listen, .hosts = hosts, .machines = of->machines,
+                            .nmachines = of->nmachines };
     pawl_err err = { 0 };
     bool tcp = false;
-    int code;
 
-    of = (served){ .c = c };
-    if ((code = machines_read(&of)) != EXIT_DONE)
-        return code;
-    config.machines = of.machines;
-    config.nmachines = of.nmachines;
-    if (of.nmachines > 0 && cli_given(c, "no-work") == NULL) {
+    if (works) {
         config.work = work;
         config.rest = rest;
         config.at_work = at_work;
@@ -268,12 +273,28 @@ static int serve_runs(cli_call *c)
     config.nlisten += config.nlisten == 0 ? 1 : 0;
     for (size_t i = 0; i < config.nlisten; i++)
         tcp = tcp || strncmp(listen[i], "unix:", 5) != 0;
-    if (tcp && token_find(&of, &err) != PAWL_OK)
+    if (tcp && token_find(of, &err) != PAWL_OK)
         return cli_fail(c, err.code, &err);
     config.user = caller_name();
-    config.token = tcp ? of.token : NULL;
-    config.token_note = of.note[0] != '\0' ? of.note : NULL;
-    return serve_run(&config, &err) == PAWL_OK ? EXIT_DONE : cli_fail(c, err.code, &err);
+    config.token = tcp ? of->token : NULL;
+    config.token_note = of->note[0] != '\0' ? of->note : NULL;
+    if (serve_run(&config, &err) == PAWL_OK)
+        return EXIT_DONE;
+    return of->said ? cli_exit_of_error(err.code) : cli_fail(c, err.code, &err);
+}
+
+static int serve_runs(cli_call *c)
+{
+    const bool works = c->nargs > 0 && cli_given(c, "no-work") == NULL;
+    static served of;
+    int code;
+
+    of = (served){ .c = c };
+    if ((code = machines_read(&of, works)) == EXIT_DONE)
+        code = serve_machines(&of, works);
+    for (size_t i = 0; i < c->nargs && i < SERVED_FILES_MAX; i++)
+        session_free(of.files[i]);      /* the worker has not begun */
+    return code;
 }
 
 static const cli_option options[] = {

@@ -191,16 +191,18 @@ static void tidy(dispatcher *w)
     w->crowded = w->crowded && w->ndrivers == DRIVERS_MAX;
 }
 
-static int open_file(dispatcher *w, const char *path)
+/* `s`: the file, if it was loaded before; it is taken. */
+static int open_file(dispatcher *w, const char *path, session *s)
 {
     pawl_err err = {0};
-    session *s;
     pawl_store *store;
     int code;
 
-    if (w->ndrivers == DRIVERS_MAX)
+    if (w->ndrivers == DRIVERS_MAX) {
+        session_free(s);
         return cli_usage(w->c, "%d files at most (DRIVERS_MAX)", DRIVERS_MAX);
-    if ((s = session_of_file(w->c, path, &code)) == NULL)
+    }
+    if (s == NULL && (s = session_of_file(w->c, path, &code)) == NULL)
         return code;
     store = cli_store(w->c, true, &err);
     if (store == NULL || session_open(s, store, &err) != PAWL_OK) {
@@ -472,8 +474,8 @@ static void dispatcher_close(dispatcher *w)
     free(w->known);
 }
 
-/* EXIT_DONE; else the error was printed, and it is closed. */
-static int dispatcher_open(dispatcher *w, cli_call *c)
+/* EXIT_DONE, or the error was printed. */
+static int dispatcher_init(dispatcher *w, cli_call *c)
 {
     pawl_err err = {0};
 
@@ -489,8 +491,21 @@ static int dispatcher_open(dispatcher *w, cli_call *c)
     w->board.once = cli_given(c, "once") != NULL;
     w->board.bypass = cli_given(c, "bypass") != NULL;
     w->board.proven = cli_given(c, "proven") != NULL;
-    for (size_t i = 0; i < c->nargs && w->code == EXIT_DONE; i++)
-        w->code = open_file(w, c->args[i]);
+    return EXIT_DONE;
+}
+
+/* `files`: those that were loaded before, or NULL; they are taken in any case. EXIT_DONE; else the error was printed, and it is closed. */
+static int dispatcher_open(dispatcher *w, cli_call *c, session *const *files)
+{
+    const int code = dispatcher_init(w, c);
+
+    for (size_t i = 0; i < c->nargs; i++)
+        if (code == EXIT_DONE && w->code == EXIT_DONE)
+            w->code = open_file(w, c->args[i], files != NULL ? files[i] : NULL);
+        else if (files != NULL)
+            session_free(files[i]);
+    if (code != EXIT_DONE)
+        return code;
     if (w->code != EXIT_DONE)
         dispatcher_close(w);
     return w->code;
@@ -500,7 +515,7 @@ static int worker_run(cli_call *c)
 {
     struct sigaction act = { .sa_handler = on_end };
     static dispatcher w;
-    int code = dispatcher_open(&w, c);
+    int code = dispatcher_open(&w, c, NULL);
 
     if (code != EXIT_DONE)
         return code;
@@ -535,12 +550,18 @@ static void *work_aside(void *ctx)
     return NULL;
 }
 
-worker_aside *aside_begin(cli_call *c, pawl_err *err)
+worker_aside *aside_begin(cli_call *c, session *const *files)
 {
     worker_aside *a = calloc(1, sizeof *a);
+    pawl_err err = {0};
 
-    if (a == NULL || dispatcher_open(&a->w, c) != EXIT_DONE) {
-        fail(err, PAWL_INVALID, "%s", a == NULL ? "no memory for a worker" : c->said);
+    if (a == NULL) {
+        for (size_t i = 0; i < c->nargs; i++)
+            session_free(files[i]);
+        cli_fail(c, fail(&err, PAWL_NOMEM, "no memory for a worker"), &err);
+        return NULL;
+    }
+    if (dispatcher_open(&a->w, c, files) != EXIT_DONE) {
         free(a);
         return NULL;
     }
@@ -549,7 +570,7 @@ worker_aside *aside_begin(cli_call *c, pawl_err *err)
     a->w.asked = &a->asked;
     if (pthread_create(&a->thread, NULL, work_aside, a) == 0)
         return a;
-    fail(err, PAWL_NOMEM, "no thread for a worker");
+    cli_fail(c, fail(&err, PAWL_NOMEM, "no thread for a worker"), &err);
     dispatcher_close(&a->w);
     free(a);
     return NULL;

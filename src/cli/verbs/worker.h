@@ -6,8 +6,9 @@
 
 typedef struct worker_aside worker_aside;
 
-/* The arguments of `c` are the files; `c` is lent until aside_end. Signals are the caller's: they have to be blocked. NULL: see err. */
-worker_aside *aside_begin(cli_call *c, pawl_err *err);
+/* `files`: those of the arguments of `c`, each loaded, which the worker takes in any case; `c` is lent until aside_end. Signals are the caller's: they have to
+ * be blocked. NULL: the error was printed. */
+worker_aside *aside_begin(cli_call *c, session *const *files);
 void aside_stop(worker_aside *a);      /* any thread: no new work; running commands end first, after a second call they are stopped */
 bool aside_over(worker_aside *a);      /* after aside_stop: aside_end will not wait */
 void aside_end(worker_aside *a);       /* after aside_stop: waits until its runs are released */
