@@ -117,7 +117,7 @@ PAWL_API void pawl_items_stop(pawl_items *r);
  * event (docs/INTERFACES.md); for a complete message: the message; for a usage: {"calls","micros","tokens"} as far as they are known, and "model", the
  * usage as the model reported it; for a change of state alone: null. NULL: see err. */
 PAWL_API const char *pawl_items_json(pawl_items *r, pawl_err *err);
-/* The cursor after the change that was read last. */
+/* The cursor after the change that was read last; when all was read, after all that is stored: it holds when the entries before it are pruned. */
 PAWL_API const char *pawl_items_cursor(pawl_items *r);
 
 PAWL_API const char *pawl_item_kind_name(pawl_item_kind kind);      /* "tool_call"; "": no such kind. Static */

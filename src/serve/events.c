@@ -157,42 +157,37 @@ static void outgoing_free(outgoing *n)
     http_frame_drop(n->whole);
 }
 
-static http_frame *frame_with_id(const buf *text, const buf *id)
+/* The id of an event says where all runs of the stream are: their cursors, separated by blanks. `of` is at `cursor`; NULL: nothing comes with it. */
+static void put_id(buf *b, const watcher *w, const follow *of, const char *cursor)
 {
-    http_frame *f = NULL;
-    buf b;
+    const char *before = "id: ";
 
-    buf_init(&b, NULL);
-    buf_word(&b, "id: ");
-    buf_put(&b, id->data, id->size);
-    buf_char(&b, '\n');
-    buf_put(&b, text->data, text->size);
-    if (!b.failed)
-        f = http_frame_new(NULL, b.data, b.size);
-    buf_free(&b);
-    return f;
-}
-
-/* The id of an event says where all runs of the stream are: their cursors, separated by blanks. */
-static http_frame *outgoing_frame(outgoing *n, const follow *of)
-{
-    const watcher *w = of->w;
-    buf id;
-
-    if (w->n == 1 && n->whole != NULL)
-        return http_frame_keep(n->whole);
-    buf_init(&id, NULL);
     for (size_t i = 0; i < w->n; i++) {
         const follow *f = &w->follows[i];
 
         if (f != of && f->cursor[0] == '\0')
             continue;           /* nothing of it was written */
-        buf_text(&id, id.size > 0 ? " " : "");
-        cursor_text(&id, f == of ? n->ch->cursor : f->cursor, f->run, f->life);
+        buf_text(b, before);
+        cursor_text(b, f == of ? cursor : f->cursor, f->run, f->life);
+        before = " ";
     }
-    http_frame *frame = id.failed ? NULL : frame_with_id(&n->text, &id);
+    if (*before == ' ')
+        buf_char(b, '\n');
+}
 
-    buf_free(&id);
+static http_frame *outgoing_frame(outgoing *n, const follow *of)
+{
+    const watcher *w = of->w;
+    http_frame *frame;
+    buf b;
+
+    if (w->n == 1 && n->whole != NULL)
+        return http_frame_keep(n->whole);
+    buf_init(&b, NULL);
+    put_id(&b, w, of, n->ch->cursor);
+    buf_put(&b, n->text.data, n->text.size);
+    frame = b.failed ? NULL : http_frame_new(NULL, b.data, b.size);
+    buf_free(&b);
     if (w->n == 1 && frame != NULL)
         n->whole = http_frame_keep(frame);
     return frame;
@@ -226,14 +221,21 @@ static void hold(watcher *w)
     http_on_room(w->r, on_room);
 }
 
-/* The stream ends; with `text`, an event, if not NULL. */
+/* The stream ends; with `text`, an event, if not NULL. Its id is where the stream was, behind the last change and all that comes with it. */
 static void finish(watcher *w, const char *text)
 {
+    buf b;
+
     for (size_t i = 0; i < w->n; i++)
         if (w->follows[i].state != FOLLOW_OVER)
             follow_to(&w->follows[i], FOLLOW_OVER);
-    if (text != NULL && w->last == NULL)
-        w->last = http_frame_new(NULL, text, strlen(text));
+    buf_init(&b, NULL);
+    if (text != NULL && w->last == NULL) {
+        put_id(&b, w, NULL, NULL);
+        buf_text(&b, text);
+        w->last = b.failed ? NULL : http_frame_new(NULL, b.data, b.size);
+    }
+    buf_free(&b);
     w->gone = true;             /* freed at the next look, after `last` */
 }
 
@@ -325,8 +327,11 @@ static bool topic_look(topic *t)
         }
         outgoing_free(&n);
     }
-    for (follow *f = t->live; f != NULL; f = f->next)
+    for (follow *f = t->live; f != NULL; f = f->next) {
         f->halted = rc == PAWL_HALTED;
+        if (rc > PAWL_OK)
+            snprintf(f->cursor, sizeof f->cursor, "%s", pawl_items_cursor(t->reader));
+    }
     while (rc < 0 && t->live != NULL)
         finish_with_error(t->live->w, &err);
     return rc > PAWL_OK;
@@ -388,6 +393,7 @@ static void catch_up(serve_events *e, follow *f)
             finish_with_error(f->w, &err);
         } else if (rc != PAWL_OK && at_end != NULL) {
             f->halted = rc == PAWL_HALTED;
+            snprintf(f->cursor, sizeof f->cursor, "%s", pawl_items_cursor(f->reader));
             go_live(f, at_end);
         } else if (rc != PAWL_OK) {
             at_end = topic_of(e, f, &err);

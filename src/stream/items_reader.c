@@ -288,8 +288,11 @@ pawl_code pawl_items_next(pawl_items *r, pawl_item_change *out, pawl_err *err)
         if (r->at_place && r->p.index > 0)
             line_next(&r->s->w);
         r->at_place = false;
-        if ((rc = stream_step(r->s, false, &r->head, err)) != PAWL_OK)
+        if ((rc = stream_step(r->s, false, &r->head, err)) != PAWL_OK) {
+            if (rc > PAWL_OK)   /* behind all of the last entry, which may be pruned then */
+                cursor_set(r, r->s->w.at.seq, r->s->w.index, 0, 0);
             return rc;
+        }
         if (r->head.kind != 0) {
             live_given(r, out);
             return PAWL_OK;
