@@ -6,6 +6,7 @@
 #include "pawl/pawl.h"
 #include "store/one.h"
 #include "telemetry/metrics.h"
+#include "telemetry/otlp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,6 +195,67 @@ PAWL_TEST(test_N5_ids_differ_and_each_parent_is_told)
         told_free(&l);
         kept_end(&k);
     }
+}
+
+/* ---- OTLP ------------------------------------------------------------------------------------------------------------- */
+
+static void otlp_add(void *ctx, const run_span *s) { otlp_span(ctx, s); }
+
+static void body_of(const kept_run *k, otlp_batch *b)
+{
+    const span_run of = { .run = k->run, .id = k->id, .machine = "m\"\n" };
+    const otlp_attribute resource[] = { { "service.name", "pawl" } };
+    pawl_err err = { PAWL_OK, "" };
+    pawl_items *r = pawl_items_open(NULL, k->store, k->run, &(pawl_items_options){ .kinds = PAWL_ITEM_LINE * 2 - 1 }, &err);
+    span_maker *m = span_maker_new(&of, otlp_add, b);
+    pawl_item_change c;
+
+    CHECK(r != NULL && m != NULL);
+    otlp_begin(b, semconv_of(NULL), resource, 1);
+    while (pawl_items_next(r, &c, &err) == PAWL_OK)
+        CHECK((!span_line_begins(&c) || span_maker_line(m)) && span_maker_takes(m, &c, span_maker_needs(&c) ? pawl_items_json(r, &err) : NULL));
+    CHECK(span_maker_line(m));
+    otlp_end(b);
+    span_maker_free(m);
+    pawl_items_close(r);
+}
+
+PAWL_TEST(test_N5_a_batch_is_JSON_and_always_the_same)
+{
+    for (size_t i = 0; i < KEPT_NAMES; i++) {
+        const pawl_value *v, *all;
+        pawl_err err = { PAWL_OK, "" };
+        otlp_batch a, b;
+        kept_run k;
+        arena mem;
+
+        kept_begin(&k, kept_names[i]);
+        body_of(&k, &a);
+        body_of(&k, &b);
+        CHECK_BYTES(a.body.data, a.body.size, b.body.data, b.body.size);
+        arena_init(&mem, NULL, 4096);
+        if ((v = value_parse(&mem, a.body.data, a.body.size, "a batch", &err)) == NULL)
+            CHECK_FAIL("%s: %s", kept_names[i], err.text);
+        all = pawl_value_find(v, "/resourceSpans/0/scopeSpans/0/spans");
+        CHECK_INT(pawl_value_size(all), a.spans);
+        for (size_t n = 0; n < a.spans; n++) {
+            const pawl_value *s = pawl_value_at(all, n);
+
+            CHECK_INT(pawl_value_size(pawl_value_get(s, "traceId")), 32);
+            CHECK_INT(pawl_value_size(pawl_value_get(s, "spanId")), 16);
+            CHECK(pawl_value_size(pawl_value_get(s, "name")) > 0);
+            CHECK(pawl_value_string(pawl_value_get(s, "startTimeUnixNano")) != NULL);
+        }
+        arena_free(&mem);
+        buf_free(&a.body);
+        buf_free(&b.body);
+        kept_end(&k);
+    }
+}
+
+PAWL_TEST(test_names_by_version)
+{
+    CHECK(semconv_of(NULL) == &semconv_tables[0] && semconv_of("0.1") != NULL && semconv_of("none") == NULL);
 }
 
 /* ---- ids ------------------------------------------------------------------------------------------------------------ */

@@ -101,6 +101,7 @@ static const char tail[] =
     "_NAME_*\\_API\\_KEY*, _NAME_*\\_BASE\\_URL*\n\tkey and address of the provider NAME of models\n\n"
     "*PAWL\\_SANDBOX*\n\trequired, preferred or off: whether commands of agents need their sandbox; else sandbox in your settings\n\n"
     "*PAWL\\_ANCHOR*, *PAWL\\_RECORD*, *PAWL\\_RECORD\\_MODE*\n\tas --anchor, --record and --record-mode, for verbs that drive a run\n\n"
+    "*OTEL\\_EXPORTER\\_OTLP\\_ENDPOINT* and its companions\n\tas --otlp, for serve and worker; *PAWL\\_SEMCONV*: the version of the names in spans\n\n"
     "*SSL\\_CERT\\_FILE*\n\tcertificates that http nodes trust, instead of the system's\n\n"
     "*XDG\\_STATE\\_HOME*, *XDG\\_CONFIG\\_HOME*\n\tthe folders of stores and of settings, instead of ~/.local/state and ~/.config\n\n"
     "*NO\\_COLOR*, *TERM*\n\tno colours if NO\\_COLOR is set and not empty, or TERM is dumb\n\n"

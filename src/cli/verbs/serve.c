@@ -2,6 +2,7 @@
  *
  * Called by main.c on the main thread, which becomes the server's loop. Verbs are performed on a thread of the server, one at a time. */
 #include "serve/serve.h"
+#include "cli/exporting.h"
 #include "cli/store_place.h"
 #include "cli/open_session.h"
 #include "cli/verbs.h"
@@ -258,7 +259,9 @@ static int serve_machines(served *of, bool works)
     serve_config config = { .verb = perform, .store = open_store, .note = say, .ctx = of, .listen = listen, .hosts = hosts, .machines = of->machines,
                             .nmachines = of->nmachines };
     pawl_err err = { 0 };
+    spans_out out;
     bool tcp = false;
+    int code;
 
     if (works) {
         config.work = work;
@@ -278,9 +281,12 @@ static int serve_machines(served *of, bool works)
     config.user = caller_name();
     config.token = tcp ? of->token : NULL;
     config.token_note = of->note[0] != '\0' ? of->note : NULL;
-    if (serve_run(&config, &err) == PAWL_OK)
-        return EXIT_DONE;
-    return of->said ? cli_exit_of_error(err.code) : cli_fail(c, err.code, &err);
+    if ((code = exporting_begin(&out, c)) != EXIT_DONE)
+        return code;
+    if (serve_run(&config, &err) != PAWL_OK)
+        code = of->said ? cli_exit_of_error(err.code) : cli_fail(c, err.code, &err);
+    exporting_end(&out);
+    return code;
 }
 
 static int serve_runs(cli_call *c)
@@ -306,6 +312,7 @@ static const cli_option options[] = {
     { "proven", NULL, "drive only runs whose file is proved for their mode; others are parked" },
     RECORD_OPTIONS,
     OPTION_ANCHOR,
+    OPTION_OTLP,
     { NULL, NULL, NULL },
 };
 

@@ -4,6 +4,7 @@
  * the runs itself. A driver without due runs has no thread; one that was not used for a while, or whose place another machine needs, is closed. At most
  * DRIVERS_MAX are open at once; other machines wait until one is idle. Owned here, and used by the main thread alone: the list of drivers and the table
  * of due runs. Signal handlers only count; the main thread acts. */
+#include "cli/exporting.h"
 #include "cli/run_driver.h"
 #include "cli/verbs.h"
 #include "cli/verbs/machine_driver.h"
@@ -515,10 +516,15 @@ static int worker_run(cli_call *c)
 {
     struct sigaction act = { .sa_handler = on_end };
     static dispatcher w;
+    spans_out out;
     int code = dispatcher_open(&w, c, NULL);
 
     if (code != EXIT_DONE)
         return code;
+    if ((code = exporting_begin(&out, c)) != EXIT_DONE) {
+        dispatcher_close(&w);
+        return code;
+    }
     sigemptyset(&act.sa_mask);
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
@@ -528,6 +534,7 @@ static int worker_run(cli_call *c)
         rounds(&w);
     wait_for_all(&w);
     dispatcher_close(&w);
+    exporting_end(&out);
     return ended != 0 && w.code == EXIT_DONE && w.board.once ? 128 + (int)ended : w.code;
 }
 
@@ -593,6 +600,7 @@ static const cli_option options[] = {
     RECORD_OPTIONS,
     OPTION_ANCHOR,
     { "proven", NULL, "only runs whose file is proved for their mode (`pawl check --prove`); others are parked" },
+    OPTION_OTLP,
     { NULL, NULL, NULL },
 };
 
