@@ -343,6 +343,58 @@ static bool work_chain(int64_t n)
     return run_whole(bench_compile(g), n, false);
 }
 
+/* Rounds of a fan: a source, ten nodes, a join; `n` nodes in all. */
+static pawl_machine *fans(int64_t n)
+{
+    pawl_graph *g = pawl_graph_new("fans", 1);
+    char name[NAME_BYTES], source[NAME_BYTES] = "@start";
+
+    pawl_graph_channel(g, "count", PAWL_RULE_SUM);
+    for (int64_t i = 0; i < n / 12; i++) {
+        char names[10][NAME_BYTES];
+        const char *from[10];
+
+        snprintf(name, sizeof name, "s%lld", (long long)i);
+        pawl_graph_node(g, name, node_count, NULL);
+        pawl_graph_edge(g, source, name);
+        for (size_t k = 0; k < 10; k++) {
+            snprintf(names[k], sizeof names[k], "n%lld_%zu", (long long)i, k);
+            pawl_graph_node(g, names[k], node_count, NULL);
+            pawl_graph_edge(g, name, names[k]);
+            from[k] = names[k];
+        }
+        snprintf(source, sizeof source, "j%lld", (long long)i);
+        pawl_graph_node(g, source, node_count, NULL);
+        pawl_graph_join_of(g, source, from, 10, 0, PAWL_JOIN_IGNORES_REST);
+    }
+    pawl_graph_edge(g, source, PAWL_END);
+    return bench_compile(g);
+}
+
+static bool work_check(int64_t n)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_machine *m = fans(n);
+    pawl_report *r = m != NULL ? pawl_graph_check(m, 0, &err) : NULL;
+    const bool good = r != NULL && pawl_report_exhaustive(r) && pawl_report_count(r) == 0;
+
+    pawl_report_free(r);
+    pawl_machine_free(m);
+    return good || bench_wrong("a check of a graph", &err);
+}
+
+static bool work_picture(int64_t n)
+{
+    pawl_err err = { PAWL_OK, "" };
+    pawl_step *step = pawl_step_new(NULL);
+    pawl_machine *m = fans(n);
+    const bool good = m != NULL && step != NULL && pawl_draw(m, NULL, PAWL_PICTURE_TEXT, step, &err) != NULL;
+
+    pawl_step_free(step);
+    pawl_machine_free(m);
+    return good || bench_wrong("a drawing of a graph", &err);
+}
+
 static pawl_code node_everywhere(pawl_step *s, void *arg)
 {
     char name[NAME_BYTES];
@@ -412,6 +464,8 @@ GROWTH(chain)
 GROWTH(channels)
 GROWTH(loose)
 GROWTH(cancel)
+GROWTH(check)
+GROWTH(picture)
 GROWTH(undo)
 
 #define FAN(name) static bool growth_##name(reading *out) { return exponent(fan_##name, out); }
@@ -429,5 +483,5 @@ const figure growth_figures[] = {
     FIGURE(tasks), FIGURE(append), FIGURE(union), FIGURE(barrier), FIGURE(merge), FIGURE(calls), FIGURE(spawns), FIGURE(questions),
     FIGURE(subgraphs), FIGURE(visit), FIGURE(join), FIGURE(chain), FIGURE(channels),
     FIGURE(loose), FIGURE(cancel), FIGURE(undo), FIGURE(refs), FIGURE(deadlines), FIGURE(naps), FIGURE(children), FIGURE(few), FIGURE(some),
-    FIGURE(twice), FIGURE(mixed), { 0 },
+    FIGURE(twice), FIGURE(mixed), FIGURE(check), FIGURE(picture), { 0 },
 };

@@ -341,8 +341,8 @@ static void check_two(search *s, check_shared *w, uint32_t at)
     const uint64_t *next = check_item(&s->states, at);
     size_t first = 0;
 
-    for (size_t i = 1; i < s->g->nnodes && !w->told; i++) {
-        if (!check_bit(next, i) || !check_bit(w->nodes, i))
+    for (size_t i = check_next(next, s->words, 1); i < s->g->nnodes && !w->told; i = check_next(next, s->words, i + 1)) {
+        if (!check_bit(w->nodes, i))
             continue;
         if (first == 0) {
             first = i;

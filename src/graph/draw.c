@@ -50,7 +50,9 @@ typedef struct draw_level {     /* the machine's graph, or a subgraph */
     uint32_t *from, nlinks;
     uint32_t *order;            /* its nodes in drawing order */
     draw_place *places;         /* by node */
+    join_index joins;
     uint32_t *joined;           /* by join: number of its sources that are done */
+    uint32_t *half;             /* by node: the number of the first join to it that has sources which are done, + 1; 0: none */
 } draw_level;
 
 enum { DRAW_NAME, DRAW_PLACE, DRAW_WHAT, DRAW_TO, DRAW_CELLS };
@@ -85,17 +87,20 @@ static void draw_link_add(arena *a, draw_level *l, draw_link k)
     l->links = grown;
 }
 
-static void draw_links(arena *a, draw_level *l, const gnode *n)
+static void draw_links(arena *a, draw_level *l, uint32_t at)
 {
-    uint32_t begin = l->nlinks, number = 0;
+    const gnode *n = l->g->nodes[at];
+    uint32_t begin = l->nlinks;
 
     for (const way *w = n->ways; w != NULL; w = w->next)
         if (w->kind == WAY_EDGE)
             draw_link_add(a, l, (draw_link){ .style = DRAW_EDGE, .first = begin == l->nlinks, .to = w->to });
-    for (const join *j = l->g->joins; j != NULL; j = j->next, number++)
-        for (uint32_t i = 0; i < j->nfrom; i++)
-            if (strcmp(j->from[i], n->name) == 0)
-                draw_link_add(a, l, (draw_link){ .style = DRAW_JOIN, .first = true, .number = number, .j = j, .to = j->to });
+    for (uint32_t i = l->joins.first[at]; i < l->joins.first[at + 1]; i++) {
+        const uint32_t number = l->joins.numbers[i];
+        const join *j = l->joins.joins[number];
+
+        draw_link_add(a, l, (draw_link){ .style = DRAW_JOIN, .first = true, .number = number, .j = j, .to = j->to });
+    }
     begin = l->nlinks;
     for (const way *w = n->ways; w != NULL; w = w->next)
         if (w->kind == WAY_WHEN)
@@ -220,8 +225,11 @@ static void draw_tally(draw_level *l, const frame *f)
             fired = fired || strcmp(pawl_value_string(v), "!") == 0;
             count += node_index(l->g, pawl_value_string(v)) > 0;
         }
-        if (!fired && count > l->joined[number])
-            l->joined[number] = count;
+        if (fired || count <= l->joined[number])
+            continue;
+        l->joined[number] = count;
+        if (l->half[j->to_at] == 0 || number < l->half[j->to_at] - 1)
+            l->half[j->to_at] = number + 1;
     }
 }
 
@@ -230,7 +238,6 @@ static draw_level *draw_level_new(const drawing *d, const draw_level *outer, uin
 {
     arena *a = &d->s->mem;
     draw_level *l = arena_zero(a, sizeof *l);
-    size_t joins = 1;
 
     if (l == NULL)
         return NULL;
@@ -239,13 +246,14 @@ static draw_level *draw_level_new(const drawing *d, const draw_level *outer, uin
     buf_reset(&d->s->scratch);
     buf_fmt(&d->s->scratch, outer == NULL ? "n" : "%s%u_", outer == NULL ? "" : outer->id, (unsigned)n);
     l->id = step_copy(d->s, &d->s->scratch, NULL);
-    for (const join *j = l->g->joins; j != NULL; j = j->next)
-        joins++;
+    if (!join_index_make(&l->joins, a, l->g, NULL))
+        return NULL;
     l->places = arena_zero(a, l->g->nnodes * sizeof *l->places);
-    l->joined = arena_zero(a, joins * sizeof *l->joined);
+    l->joined = arena_zero(a, (l->joins.njoins + 1) * sizeof *l->joined);
     l->from = arena_zero(a, (l->g->nnodes + 1) * sizeof *l->from);
+    l->half = arena_zero(a, l->g->nnodes * sizeof *l->half);
     for (size_t i = 0; i < l->g->nnodes && !a->failed; i++) {
-        draw_links(a, l, l->g->nodes[i]);
+        draw_links(a, l, (uint32_t)i);
         l->from[i + 1] = l->nlinks;
     }
     draw_order(a, l);
@@ -407,16 +415,14 @@ static const char *draw_cell(const drawing *d, const draw_level *l, uint32_t n, 
 {
     const gnode *node = l->g->nodes[n];
     buf *b = &d->s->scratch;
-    uint32_t number = 0;
 
     buf_reset(b);
     if (cell == DRAW_NAME) {
         buf_fmt(b, "%*s%s", 2 * (int)l->depth, "", node->name);
     } else if (cell == DRAW_PLACE) {
         draw_place_text(b, &l->places[n]);
-        for (const join *j = l->g->joins; j != NULL && b->size == 0; j = j->next, number++)
-            if (l->joined[number] > 0 && strcmp(j->to, node->name) == 0)
-                buf_fmt(b, "%u/%u joined", (unsigned)l->joined[number], (unsigned)j->k);
+        if (b->size == 0 && l->half[n] > 0)
+            buf_fmt(b, "%u/%u joined", (unsigned)l->joined[l->half[n] - 1], (unsigned)l->joins.joins[l->half[n] - 1]->k);
     } else if (cell == DRAW_WHAT) {
         draw_what(d, b, l->g, node);
         b->size -= b->size >= 2 ? 2 : 0;

@@ -146,6 +146,11 @@ void graph_shows_undo(pawl_graph *g);            /* its gates show the inverse o
 void graph_settles(pawl_graph *g);               /* branches that were not taken count as done for joins (G3): files do */
 void graph_patterns(pawl_graph *g);              /* answers are checked by `pattern` of their schema: files do */
 gnode *node_find(const pawl_graph *g, const char *name);
+/* join_index.c: the joins by number, in the order in which they were declared. Those with node i as a source are numbers[first[i]] up to
+ * numbers[first[i + 1]], a join as often as it names the node. */
+typedef struct join_index { const join **joins; uint32_t njoins, *first, *numbers; } join_index;
+/* `meant`: the node of each source, of one join after another; one that is no node is left out. NULL: those that compile set. False: no memory. */
+bool join_index_make(join_index *x, arena *mem, const pawl_graph *g, const uint32_t *meant);
 int node_index(const pawl_graph *g, const char *name);
 /* The node of a task; NULL: this machine has no node of that name. */
 gnode *node_search(const pawl_graph *g, task *tk);

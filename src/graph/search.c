@@ -45,10 +45,11 @@ static size_t check_slot(const check_set *s, const uint64_t *key)
     uint64_t h = 0;
     size_t at;
 
-    for (size_t i = 0; i < s->width; i++) {
-        h = (h ^ key[i]) * UINT64_C(0x9E3779B97F4A7C15);
-        h ^= h >> 29;
-    }
+    for (size_t i = 0; i < s->width; i++)
+        if (key[i] != 0) {          /* most words are 0: few of the nodes are next */
+            h = (h ^ key[i] ^ (uint64_t)i << 40) * UINT64_C(0x9E3779B97F4A7C15);
+            h ^= h >> 29;
+        }
     for (at = (size_t)h & (s->nslots - 1); s->slots[at] != 0; at = (at + 1) & (s->nslots - 1))
         if (memcmp(check_item(s, s->slots[at] - 1), key, s->width * sizeof *key) == 0)
             break;
@@ -57,7 +58,7 @@ static size_t check_slot(const check_set *s, const uint64_t *key)
 
 static bool check_set_grow(check_set *s)
 {
-    size_t cap = s->cap == 0 ? 8 : s->cap * 2, nslots = cap * 2;
+    size_t cap = s->cap == 0 ? 1 : s->cap * 2, nslots = cap * 2;
     uint64_t *words = mem_grow(&s->alloc, s->words, s->cap * s->width * sizeof *words, cap * s->width * sizeof *words);
     uint32_t *slots = NULL;
 
@@ -227,9 +228,10 @@ static bool check_exit_init(search *s, size_t at)
     check_exit *e = &s->exits[at];
 
     check_set_init(&e->options, &s->alloc, s->words);
-    if ((e->leads = arena_zero(&s->mem, s->words * sizeof *e->leads)) == NULL)
+    if (s->cancels && (e->leads = arena_zero(&s->mem, s->words * sizeof *e->leads)) == NULL)
         return false;
-    each_target(s->g, n, check_lead, &(check_leading){ s, e });
+    if (s->cancels)
+        each_target(s->g, n, check_lead, &(check_leading){ s, e });
     check_ways_of(s, n, &e->options);
     check_gotos_of(s, n, &e->options);
     if (n->gate != NULL && n->gate_no != NULL && !s->failed) {
@@ -320,6 +322,25 @@ static void check_meet_step(search *s, const check_meet *m)
         memset(seen, 0, ((n + 1) / 64 + 1) * sizeof *seen);
 }
 
+/* Joins none of whose sources is `now` stay as they are. The others step in the order of their numbers, since one may cancel the sources of another. */
+static void check_meets_step(search *s)
+{
+    uint32_t first = UINT32_MAX, last = 0;
+
+    s->step++;
+    for (size_t i = check_next(s->now, s->words, 0); i < s->g->nnodes; i = check_next(s->now, s->words, i + 1))
+        for (uint32_t k = s->by_source.first[i]; k < s->by_source.first[i + 1]; k++) {
+            const uint32_t number = s->by_source.numbers[k];
+
+            s->stepped[number] = s->step;
+            first = number < first ? number : first;
+            last = number > last ? number : last;
+        }
+    for (uint32_t k = first; k <= last; k++)
+        if (s->stepped[k] == s->step)
+            check_meet_step(s, &s->joins[k]);
+}
+
 /* It has seen a source, or a way led past them, and it has not fired. */
 static bool check_begun(const check_meet *m, const uint64_t *state)
 {
@@ -391,16 +412,16 @@ const check_set *search_layer(search *s)
     check_set *to = &s->layers[0], *from = &s->layers[1];
 
     memset(s->one, 0, s->wide * sizeof *s->one);
-    for (size_t i = 0; i < s->g->nnodes; i++)
-        if (check_bit(s->now, i) && s->exits[i].options.count == 1)
+    for (size_t i = check_next(s->now, s->words, 0); i < s->g->nnodes; i = check_next(s->now, s->words, i + 1))
+        if (s->exits[i].options.count == 1)
             check_unite(s->one, check_item(&s->exits[i].options, 0), s->wide);
     check_set_clear(to);
     check_add(to, s->one, 1, &s->failed);
-    for (size_t i = 0; i < s->g->nnodes && !s->failed; i++) {
+    for (size_t i = check_next(s->now, s->words, 0); i < s->g->nnodes && !s->failed; i = check_next(s->now, s->words, i + 1)) {
         const check_set *options = &s->exits[i].options;
         check_set *old = to;
 
-        if (!check_bit(s->now, i) || options->count == 1)
+        if (options->count == 1)
             continue;
         to = from;
         from = old;
@@ -447,8 +468,8 @@ void search_enter(search *s, const uint64_t *state)
     memset(s->hit, 0, s->words * sizeof *s->hit);
     memset(s->gone, 0, s->words * sizeof *s->gone);
     memcpy(s->after, s->now, s->states.width * sizeof *s->after);
-    for (size_t i = 0; i < s->njoins && !check_bit(s->now, START_INDEX); i++)
-        check_meet_step(s, &s->joins[i]);
+    if (!check_bit(s->now, START_INDEX))
+        check_meets_step(s);
 }
 
 bool search_rests(const search *s)
@@ -485,11 +506,9 @@ void search_succeed(search *s, const uint64_t *reached)
 
 static void check_flags(search *s, check_spot *spot)
 {
-    for (size_t i = 1; i < s->g->nnodes; i++) {
+    for (size_t i = check_next(s->now, s->words, 1); i < s->g->nnodes; i = check_next(s->now, s->words, i + 1)) {
         const gnode *n = s->g->nodes[i];
 
-        if (!check_bit(s->now, i))
-            continue;
         if (n->kind == GNODE_PURE)
             spot->flags |= SPOT_LEAVES;
         if (n->gate != NULL && n->gate_no == NULL && !n->gate_waits)
@@ -542,13 +561,15 @@ static bool check_states(search *s)
 
 static bool check_meets_init(search *s)
 {
-    for (const join *j = s->g->joins; j != NULL; j = j->next)
-        s->njoins++;
-    if ((s->joins = arena_zero(&s->mem, (s->njoins + 1) * sizeof *s->joins)) == NULL)
+    if (!join_index_make(&s->by_source, &s->mem, s->g, NULL))
+        return false;
+    s->joins = arena_zero(&s->mem, (s->by_source.njoins + 1) * sizeof *s->joins);
+    s->stepped = arena_zero(&s->mem, (s->by_source.njoins + 1) * sizeof *s->stepped);
+    if (s->joins == NULL || s->stepped == NULL)
         return false;
     s->states.width = 2 * s->words;
-    s->njoins = 0;
-    for (const join *j = s->g->joins; j != NULL; j = j->next) {
+    while (s->njoins < s->by_source.njoins) {
+        const join *j = s->by_source.joins[s->njoins];
         check_meet *m = &s->joins[s->njoins++];
 
         *m = (check_meet){ .j = j, .at = s->states.width, .to = (uint32_t)node_index(s->g, j->to) };
@@ -557,6 +578,7 @@ static bool check_meets_init(search *s)
         for (uint32_t i = 0; i < j->nfrom; i++)
             m->from[i] = (uint32_t)node_index(s->g, j->from[i]);
         s->states.width += (j->nfrom + 1) / 64 + 1;
+        s->cancels = s->cancels || j->rest == PAWL_JOIN_CANCELS_REST;
     }
     return true;
 }

@@ -32,8 +32,8 @@ typedef struct check_meet {
 
 typedef struct check_exit {
     check_set options;          /* the sets of nodes that may be next */
-    uint64_t *leads;            /* the union of these sets */
-    bool ends;                  /* an edge leads to @end */
+    uint64_t *leads;            /* the union of these sets; NULL: no join cancels its rest */
+    bool ends;                  /* an edge leads to @end; set with `leads` */
 } check_exit;
 
 typedef struct check_shared { const machine_channel *c; uint64_t *nodes; bool told; } check_shared;
@@ -52,6 +52,9 @@ typedef struct search {
     uint64_t *deferring;        /* the deferred nodes */
     check_meet *joins;
     size_t njoins;
+    join_index by_source;
+    uint32_t *stepped, step;    /* by join: the last state whose step has stepped it; the number of this one */
+    bool cancels;               /* a join cancels its rest */
     check_shared *writers;
     size_t nwriters;
     check_set states, layers[2];
@@ -68,6 +71,20 @@ typedef struct search {
 
 static inline bool check_bit(const uint64_t *set, size_t i) { return set[i / 64] >> (i % 64) & 1; }
 static inline void check_mark(uint64_t *set, size_t i) { set[i / 64] |= UINT64_C(1) << (i % 64); }
+
+/* The first member of the set from `i` on; 64 * words: none. */
+static inline size_t check_next(const uint64_t *set, size_t words, size_t i)
+{
+    size_t w = i / 64;
+    uint64_t left = w < words ? set[w] >> (i % 64) << (i % 64) : 0;
+
+    while (left == 0)
+        if (++w < words)
+            left = set[w];
+        else
+            return 64 * words;
+    return 64 * w + (size_t)__builtin_ctzll(left);
+}
 
 static inline bool check_empty(const uint64_t *set, size_t words)
 {

@@ -21,6 +21,10 @@ typedef struct shape {
     uint32_t *queue;            /* the reached nodes in breadth-first order */
     uint32_t nqueue;
     bool *source;               /* by node: it is a source of a join */
+    join_index joins;
+    uint32_t *reached;          /* by join: its sources that are reached */
+    uint32_t *ripe, nripe;      /* joins that have as many as they need, in that order */
+    hash_index join_names;      /* of the joins so far */
     uint32_t *edged;            /* by node: the last node with an edge to it + 1, to find duplicates */
     const join **waited;        /* by node: the last join with it as a source, to find duplicates */
     bool entry;                 /* @start has an edge */
@@ -107,42 +111,70 @@ static void reach_to(void *ctx, const char *to, const way *w)
     r->c->queue[r->c->nqueue++] = (uint32_t)at;
 }
 
-/* The number of sources that are reached; `last` is one of them. */
-static uint32_t reached_sources(const shape *c, const join *j, uint32_t *last)
+/* Sources are resolved as targets are: a misspelled one is the node that it means. */
+static bool joins_find(shape *c)
 {
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < j->nfrom; i++) {
-        int at = meant(c, j->from[i]);
-
-        if (at > 0 && c->from[at] != NOWHERE)
-            *last = (uint32_t)at, n++;
-    }
-    return n;
-}
-
-static void reach_joins(shape *c)
-{
-    uint32_t last = START_INDEX;
+    size_t n = 1;
+    uint32_t *nodes;
 
     for (const join *j = c->g->joins; j != NULL; j = j->next)
-        if (j->nfrom > 0 && reached_sources(c, j, &last) >= j->k)
-            reach_to(&(reaching){ c, last }, j->to, NULL);
+        n += j->nfrom;
+    if ((nodes = arena_get(c->mem, n * sizeof *nodes)) == NULL)
+        return false;
+    n = 0;
+    for (const join *j = c->g->joins; j != NULL; j = j->next)
+        for (uint32_t i = 0; i < j->nfrom; i++) {
+            const int at = meant(c, j->from[i]);
+
+            nodes[n++] = at < 1 ? NOWHERE : (uint32_t)at;
+        }
+    if (!join_index_make(&c->joins, c->mem, c->g, nodes))
+        return false;
+    c->reached = arena_zero(c->mem, (c->joins.njoins + 1) * sizeof *c->reached);
+    c->ripe = arena_get(c->mem, (c->joins.njoins + 1) * sizeof *c->ripe);
+    return !c->mem->failed;
+}
+
+/* A source of these joins is reached. */
+static void sources_reached(shape *c, uint32_t node)
+{
+    for (uint32_t i = c->joins.first[node]; i < c->joins.first[node + 1]; i++) {
+        const uint32_t number = c->joins.numbers[i];
+
+        if (++c->reached[number] == c->joins.joins[number]->k)
+            c->ripe[c->nripe++] = number;
+    }
+}
+
+/* The last of its sources that is reached. */
+static uint32_t last_reached(const shape *c, const join *j)
+{
+    for (uint32_t i = j->nfrom; i-- > 0;) {
+        const int at = meant(c, j->from[i]);
+
+        if (at > 0 && c->from[at] != NOWHERE)
+            return (uint32_t)at;
+    }
+    return START_INDEX;
 }
 
 static void reach_all(shape *c)
 {
-    uint32_t done = 0, before;
+    uint32_t done = 0, joined = 0;
 
     for (size_t i = 0; i < c->g->nnodes; i++)
         c->from[i] = NOWHERE;
     each_target(c->g, c->g->nodes[START_INDEX], reach_to, &(reaching){ c, START_INDEX });
-    do {
-        for (; done < c->nqueue; done++)
+    while (done < c->nqueue || joined < c->nripe)
+        if (done < c->nqueue) {
+            sources_reached(c, c->queue[done]);
             each_target(c->g, c->g->nodes[c->queue[done]], reach_to, &(reaching){ c, c->queue[done] });
-        before = c->nqueue;
-        reach_joins(c);
-    } while (c->nqueue > before);
+            done++;
+        } else {
+            const join *j = c->joins.joins[c->ripe[joined++]];
+
+            reach_to(&(reaching){ c, last_reached(c, j) }, j->to, NULL);
+        }
 }
 
 /* ---- ways on ------------------------------------------------------------------------------------------- */
@@ -307,14 +339,14 @@ static void check_source(shape *c, const join *j, uint32_t i)
 }
 
 /* Reports unreachable sources when too few reachable ones are left; unknown names are reported elsewhere. */
-static void check_sources_reached(shape *c, const join *j)
+static void check_sources_reached(shape *c, uint32_t number)
 {
-    uint32_t last;
+    const join *j = c->joins.joins[number];
 
     for (uint32_t i = 0; c->entry && i < j->nfrom; i++)
         if (meant(c, j->from[i]) < 1)
             return;
-    if (!c->entry || reached_sources(c, j, &last) >= j->k)
+    if (!c->entry || c->reached[number] >= j->k)
         return;
     for (uint32_t i = 0; i < j->nfrom; i++) {
         int at = node_index(c->g, j->from[i]);
@@ -325,15 +357,28 @@ static void check_sources_reached(shape *c, const join *j)
     }
 }
 
-static void check_join(shape *c, const join *j)
+/* Also notes its name. */
+static bool join_is_twice(shape *c, uint32_t number)
 {
+    const char *name = c->joins.joins[number]->name;
+    const uint32_t h = name_hash(name);
+    uint32_t at = hash_index_first(&c->join_names, h), i;
+
+    while ((i = hash_index_next(&c->join_names, h, &at)) != UINT32_MAX)
+        if (strcmp(c->joins.joins[i]->name, name) == 0)
+            return true;
+    if (!hash_index_add(&c->join_names, &c->mem->alloc, h, number))
+        c->mem->failed = true;
+    return false;
+}
+
+static void check_join(shape *c, uint32_t number)
+{
+    const join *j = c->joins.joins[number];
     char hint[HINT_BYTES];
 
-    for (const join *other = c->g->joins; other != j; other = other->next)
-        if (strcmp(other->name, j->name) == 0) {
-            SAY(c, "duplicate-join", "", "%s: join \"%.100s\" is declared twice", c->label, j->name);
-            break;
-        }
+    if (join_is_twice(c, number))
+        SAY(c, "duplicate-join", "", "%s: join \"%.100s\" is declared twice", c->label, j->name);
     for (uint32_t i = 0; i < j->nfrom; i++)
         check_source(c, j, i);
     if (is_end(j->to))
@@ -346,7 +391,7 @@ static void check_join(shape *c, const join *j)
         SAY(c, "join-never-fires", "", "%s: join \"%.100s\": it waits for more than its %lu sources", c->label, j->name,
             (unsigned long)j->nfrom);
     else
-        check_sources_reached(c, j);
+        check_sources_reached(c, number);
 }
 
 /* ---- channels, effects -------------------------------------------------------------------------------------------- */
@@ -486,7 +531,7 @@ bool graph_validate(const pawl_graph *g, const char *label, pawl_report *r)
     good = shape_names(&c, g) && (c.from = arena_get(&mem, g->nnodes * sizeof *c.from)) != NULL &&
            (c.queue = arena_get(&mem, g->nnodes * sizeof *c.queue)) != NULL && (c.source = arena_zero(&mem, g->nnodes)) != NULL &&
            (c.edged = arena_zero(&mem, g->nnodes * sizeof *c.edged)) != NULL &&
-           (c.waited = arena_zero(&mem, g->nnodes * sizeof *c.waited)) != NULL;
+           (c.waited = arena_zero(&mem, g->nnodes * sizeof *c.waited)) != NULL && joins_find(&c);
     if (good) {
         sources_mark(&c);
         check_kept(&c);
@@ -499,12 +544,13 @@ bool graph_validate(const pawl_graph *g, const char *label, pawl_report *r)
         reach_all(&c);
         for (uint32_t i = 0; i < g->nnodes; i++)
             check_node(&c, i);
-        for (const join *j = g->joins; j != NULL; j = j->next)
-            check_join(&c, j);
+        for (uint32_t i = 0; i < c.joins.njoins; i++)
+            check_join(&c, i);
         for (size_t i = 0; i < g->nnodes; i++)
             if (g->nodes[i]->sub != NULL)
                 check_inner(&c, g->nodes[i]);
     }
+    hash_index_free(&c.join_names, &mem.alloc);
     good = good && !mem.failed && !r->mem.failed;
     arena_free(&mem);
     return good;

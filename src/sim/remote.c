@@ -186,6 +186,7 @@ static bool is_out(const world *w, const sim_run *y, const char *id)
     return false;
 }
 
+/* The answer is {"done":V}, {"failed":TEXT} or "again". */
 bool remote_outcome(world *w, const sim_run *y, const sim_command *d, buf *out)
 {
     buf_reset(out);

@@ -198,8 +198,7 @@ void power_cut(world *w);
 /* ---- remote.c: where effects happen ------------------------------------------------------------------ */
 
 pawl_handler_fn remote_act;                    /* its arg is the worker */
-/* The outcome as the remote service knows it, in the form of an answer: {"done":V}, {"failed":TEXT} or "again". False: it may still be on its way. */
-bool remote_outcome(world *w, const sim_run *y, const sim_command *d, buf *out);
+bool remote_outcome(world *w, const sim_run *y, const sim_command *d, buf *out);      /* as the remote service knows it, as an answer; false: on its way */
 void late_reply_put(world *w, const struct worker *k, sim_run *y, sim_command *d);      /* its reply comes by mail, once more; k NULL: of no worker */
 bool late_reply_send(world *w);                 /* stores one that is due; false: none was */
 
