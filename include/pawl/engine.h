@@ -148,8 +148,8 @@ PAWL_API PAWL_MUST_USE pawl_code pawl_begin(pawl_engine *e, const char *run, con
  *                A machine without modes is refused plan mode; agents have them, and graphs with pawl_graph_modes
  *   rights       the highest mode that it may ever have, as a mode: no input, no update and no child exceeds it
  *   budget       what it and its children may spend (A8); pawl_state_spent has the balance
- * Texts have at most 4096 bytes. A run that exists must agree with what is given of life, seed, context, parent, labels, mode, rights, priority, budget,
- * dedupe key, deadline and retention; else PAWL_CONFLICT, and err says which. Author, time and trace are not compared. */
+ * Texts have at most 4096 bytes, created_by 1024. A run that exists must agree with what is given of life, seed, context, parent, labels, mode, rights,
+ * priority, budget, dedupe key, deadline and retention; else PAWL_CONFLICT, and err says which. Author, time and trace are not compared. */
 PAWL_API PAWL_MUST_USE pawl_code pawl_run_with(pawl_engine *e, const pawl_run_info *info, const char *input, pawl_err *err);
 PAWL_API PAWL_MUST_USE pawl_code pawl_begin_with(pawl_engine *e, const pawl_run_info *info, const char *input, pawl_err *err);
 enum { PAWL_DEDUPE_RUN_BYTES = 40 };
