@@ -38,6 +38,8 @@ static const metric_family started = { "process_start_time_seconds", "When the s
 static const metric_family connections = { "pawl_http_connections", "Open connections, by what they do.", METRIC_GAUGE, false, NULL };
 static const metric_family accepted = { "pawl_http_connections_total", "Connections that were accepted.", METRIC_COUNTER, false, NULL };
 static const metric_family requests = { "pawl_http_requests_total", "Requests that were complete.", METRIC_COUNTER, false, NULL };
+static const metric_family replies = { "pawl_http_replies_total", "Replies that ended, by status; 0: the client was gone before.", METRIC_COUNTER, false,
+                                       NULL };
 static const metric_family refused = { "pawl_http_refused_total", "Requests that were refused by a limit or a fault of their form.", METRIC_COUNTER, false,
                                        NULL };
 static const metric_family sent = { "pawl_http_sent_bytes_total", "Bytes that were sent.", METRIC_COUNTER, false, NULL };
@@ -81,6 +83,11 @@ static void own_write(serve_metrics *m, buf *out)
     metric_put(&t, &accepted, "", 0, (int64_t)c.accepted);
     metric_put(&t, &requests, "", 0, (int64_t)c.requests);
     metric_put(&t, &refused, "", 0, (int64_t)c.refused);
+    for (size_t i = 0; i < STATUSES; i++)
+        if (m->s->replies[i] > 0) {
+            snprintf(labels, sizeof labels, "status=\"%zu\"", i);
+            metric_put(&t, &replies, labels, 0, (int64_t)m->s->replies[i]);
+        }
     metric_put(&t, &sent, "", 0, (int64_t)c.sent_bytes);
     events_counted(m->s->events, &nstreams, &nruns);
     metric_put(&t, &streams, "", 0, (int64_t)nstreams);

@@ -267,6 +267,7 @@ void routes_serve(void *ctx, http_req *r)
 
     if (!open && !guard_admits(s, r, &by))
         return;
+    http_name_set(r, by.who != NULL ? by.who->by : "");
     if (http_stopping(s->http) && !open) {
         problem(r, 503, "canceled", "the server stops");
     } else if (row == NULL && allow[0] != '\0') {

@@ -200,8 +200,8 @@ static unsigned connections_of(void)
 
 pawl_code serve_run(const serve_config *config, pawl_err *err)
 {
-    server s = { .config = config, .started_ms = epoch_ms() };
-    const http_config http = { .handler = routes_serve, .ctx = &s,
+    server s = { .config = config, .started_ms = epoch_ms(), .log_fd = -1 };
+    const http_config http = { .handler = routes_serve, .ended = access_ended, .ctx = &s,
         .limits = { .drain_ms = DRAIN_MS, .body_bytes = BODY_MOST, .connections = connections_of() } };
     sigset_t stops, before;
     stopper st = { .s = &s };
@@ -216,7 +216,7 @@ pawl_code serve_run(const serve_config *config, pawl_err *err)
     guard_open(&s);
     if (st.fd < 0)
         fail(err, PAWL_IO, "server: no descriptor for signals");
-    else if (s.store != NULL && (s.http = http_new(&http, err)) != NULL)
+    else if (s.store != NULL && access_open(&s, err) == PAWL_OK && (s.http = http_new(&http, err)) != NULL)
         rc = run(&s, &st, err);
     else
         rc = err->code;
@@ -228,6 +228,7 @@ pawl_code serve_run(const serve_config *config, pawl_err *err)
     metrics_free(s.metrics);
     events_free(s.events);
     http_free(s.http);
+    access_close(&s);
     guard_close(&s);
     pawl_store_free(s.store);
     if (st.fd >= 0)

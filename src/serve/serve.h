@@ -46,6 +46,7 @@ typedef struct serve_config {
     size_t nmachines;
     const char *const *hosts;   /* further names by which clients reach it, for the Host header */
     size_t nhosts;
+    const char *access_log;     /* a file, to whose end a line for each request is written; "-": stderr; NULL: none */
 } serve_config;
 
 /* Serves until SIGTERM or SIGINT, then drains. PAWL_OK; PAWL_INVALID, a word of `listen` is wrong, or TCP without a token; PAWL_IO, PAWL_CONFLICT,

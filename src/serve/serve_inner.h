@@ -10,6 +10,8 @@ typedef struct serve_waits serve_waits;         /* wait.c: requests that wait fo
 typedef struct serve_events serve_events;       /* events.c: runs that are followed */
 typedef struct serve_metrics serve_metrics;     /* metrics.c: the thread that counts */
 
+enum { STATUSES = 600 };
+
 typedef struct server {
     const serve_config *config;
     http_server *http;
@@ -26,6 +28,8 @@ typedef struct server {
     serve_waits *waits;
     serve_metrics *metrics;
     int64_t started_ms;
+    int log_fd;                 /* of the access log; -1: none */
+    uint64_t replies[STATUSES]; /* by status; 0: the client was gone before */
 } server;
 
 /* ---- problem.c: errors as application/problem+json ------------------------------------------------------------------ */
@@ -154,6 +158,12 @@ const serve_machine *machine_seen(server *s, http_req *r, const asker *who, cons
 void serve_items(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 void serve_run_events(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 void serve_many_events(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+
+/* ---- access.c ----------------------------------------------------------------------------------------------------------------- */
+
+pawl_code access_open(server *s, pawl_err *err);
+void access_close(server *s);
+void access_ended(void *server, const http_req *r, const http_outcome *how);
 
 /* ---- metrics.c ---------------------------------------------------------------------------------------------------------------- */
 

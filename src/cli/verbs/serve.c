@@ -279,6 +279,7 @@ static int serve_machines(served *of, bool works)
     if (tcp && token_find(of, &err) != PAWL_OK)
         return cli_fail(c, err.code, &err);
     config.user = caller_name();
+    config.access_log = cli_given(c, "access-log");
     config.token = tcp ? of->token : NULL;
     config.token_note = of->note[0] != '\0' ? of->note : NULL;
     if ((code = exporting_begin(&out, c)) != EXIT_DONE)
@@ -312,6 +313,7 @@ static const cli_option options[] = {
     { "proven", NULL, "drive only runs whose file is proved for their mode; others are parked" },
     RECORD_OPTIONS,
     OPTION_ANCHOR,
+    { "access-log", "FILE|-", "a line of JSON for each request, at the end of FILE or on stderr: who, what, status, time; no query, header or body" },
     OPTION_OTLP,
     { NULL, NULL, NULL },
 };

@@ -231,6 +231,8 @@ void conn_send(conn *c, http_frame *f)
         http_frame_drop(f);
         return;
     }
+    if (f != NULL && c->held)
+        c->call.bytes += f->bytes;
     if (f == NULL || !out_add(&c->out, &c->s->alloc, f, c->chunked)) {
         http_frame_drop(f);
         conn_cut(c);
@@ -248,7 +250,11 @@ void conn_stream_begins(conn *c)
 
 void conn_call_ended(conn *c)
 {
+    const http_outcome how = { c->call.status, c->call.bytes, http_now(c->s) - c->call.begun_ms, c->state == CONN_CLOSED };
+
     PAWL_ASSERT(c->held, "a call ends once");
+    if (c->s->ended != NULL)
+        c->s->ended(c->s->ctx, &c->call, &how);
     c->held = false;
     if (c->state == CONN_CLOSED) {
         free_if_over(c);
@@ -267,6 +273,8 @@ void conn_refuse(conn *c, unsigned status, const char *why)
     buf head, body;
 
     c->s->counts.refused++;
+    if (c->s->ended != NULL)
+        c->s->ended(c->s->ctx, NULL, &(http_outcome){ .status = status });
     c->keep = false;
     c->chunked = true;          /* plain frames are the same in both */
     buf_init(&head, &c->s->alloc);
@@ -295,6 +303,10 @@ static void serve(conn *c)
     c->keep = c->parse.keeps;
     c->chunked = c->parse.llhttp.http_minor == 1;
     c->mute = c->parse.llhttp.method == HTTP_HEAD;
+    c->call.name[0] = '\0';
+    c->call.status = 0;
+    c->call.bytes = 0;
+    c->call.begun_ms = http_now(s);
     c->held = true;
     move(c, CONN_SERVED);
     s->handler(s->ctx, &c->call);

@@ -30,13 +30,23 @@ typedef struct http_limits {
     unsigned drain_ms;          /* from http_stop() until what is open is cut [10 s] */
 } http_limits;
 
+struct http_outcome;
 typedef struct http_config {
     const pawl_alloc *alloc;    /* NULL: malloc */
     http_limits limits;
     /* Gets each request. It calls http_reply() or http_stream() and http_end() now or later, exactly once. */
     void (*handler)(void *ctx, http_req *call);
+    /* Told when a call has ended, and what is read of it is still there; NULL: nobody. `call` NULL: the request was refused before the handler got it. */
+    void (*ended)(void *ctx, const http_req *call, const struct http_outcome *how);
     void *ctx;
 } http_config;
+
+typedef struct http_outcome {
+    unsigned status;            /* 0: the client was gone before there was a reply */
+    uint64_t bytes;             /* of the reply, with its head */
+    int64_t ms;                 /* from the whole request to the end of the reply */
+    bool gone;                  /* the client was gone before the reply had ended */
+} http_outcome;
 
 /* ---- server.c ----------------------------------------------------------------------------------------------- */
 
@@ -87,6 +97,11 @@ const char *http_query(const http_req *c);             /* after the "?"; NULL: n
 const char *http_header(const http_req *c, const char *name);
 const char *http_host(const http_req *c);              /* the authority: of an absolute target, else the Host header; "" in HTTP/1.0 without one */
 pawl_bytes http_body(const http_req *c);
+
+/* A name for who asks, which the handler finds out and the log gets; 63 bytes of it are kept. "": not set. */
+void http_name_set(http_req *c, const char *who);
+const char *http_name(const http_req *c);
+bool http_is_tcp(const http_req *c);
 
 /* The user at the other end of a unix socket, by the kernel's word; (uid_t)-1: unknown. False: it came over TCP. */
 bool http_peer_user(const http_req *c, uid_t *uid);

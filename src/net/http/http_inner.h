@@ -86,6 +86,10 @@ struct http_req {
     void *data;
     void (*gone)(http_req *c, void *data);
     void (*room)(http_req *c, void *data);
+    char name[64];              /* of who asks */
+    unsigned status;            /* of the reply; 0: none yet */
+    uint64_t bytes;             /* of the reply so far */
+    int64_t begun_ms;           /* when the request was whole */
 };
 
 enum parse_part { PART_TARGET, PART_NAME, PART_VALUE, PART_BODY };      /* what is read; PART_BODY: the head is complete */
@@ -167,6 +171,7 @@ struct http_server {
     pawl_alloc alloc;
     http_limits limits;
     void (*handler)(void *ctx, http_req *call);
+    void (*ended)(void *ctx, const http_req *call, const http_outcome *how);     /* NULL: nobody is told */
     void *ctx;
     uv_loop_t loop;
     uv_timer_t ticker;          /* deadlines; runs while a connection waits for one */

@@ -22,6 +22,7 @@ static http_frame *reply_frame(conn *c, unsigned status, const http_field *field
 static void prepare(conn *c, unsigned status)
 {
     PAWL_ASSERT(c->state == CONN_SERVED, "a call gets one reply");
+    c->call.status = status;
     c->keep = c->keep && c->s->state == SERVER_OPEN;
     c->mute = c->mute || !status_has_body(status);
 }

@@ -354,6 +354,17 @@ const char *http_host(const http_req *c)
     return host != NULL ? host : "";
 }
 
+void http_name_set(http_req *c, const char *who)
+{
+    const size_t n = strlen(who) < sizeof c->name ? strlen(who) : sizeof c->name - 1;
+
+    memcpy(c->name, who, n);
+    c->name[n] = '\0';
+}
+
+const char *http_name(const http_req *c) { return c->name; }
+bool http_is_tcp(const http_req *c) { return c->c->tcp; }
+
 bool http_peer_user(const http_req *call, uid_t *uid)
 {
     const conn *c = call->c;

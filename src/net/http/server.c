@@ -213,6 +213,7 @@ http_server *http_new(const http_config *config, pawl_err *err)
     s->limits = config->limits;
     limits_fill(&s->limits);
     s->handler = config->handler;
+    s->ended = config->ended;
     s->ctx = config->ctx;
     s->tick = on_tick;
     s->posted_last = &s->posted;
