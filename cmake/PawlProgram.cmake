@@ -13,7 +13,7 @@ if(NOT PAWL_YAML_FOUND OR NOT PAWL_JQ_INCLUDE OR NOT PAWL_UV_INCLUDE OR NOT PAWL
 endif()
 
 set(PAWL_PROGRAM_SOURCES "")
-foreach(folder file proof app effect/jq net/http telemetry observe serve cli)
+foreach(folder file proof app a2a effect/jq net/http telemetry observe serve cli)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
     list(APPEND PAWL_PROGRAM_SOURCES ${found})
 endforeach()

@@ -132,7 +132,7 @@ if(PAWL_PROGRAM)
         add_dependencies(threaded_tests net-${name})
     endforeach()
 
-    foreach(folder file cli)
+    foreach(folder file cli a2a)
         file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/${folder}/*_test.c)
         foreach(file IN LISTS files)
             pawl_test(${folder} ${file} pawl_program)

@@ -88,6 +88,7 @@ struct cli_call {
     const struct asker *who;    /* for whom it is; NULL: whoever called the program */
     const char *delivery;       /* the id of what it delivers, so that the same request again changes nothing (E16), with `who`; NULL: a new one */
     const char *machine;        /* the hash that the machine of a new run has to have; NULL: any */
+    bool once;                  /* what was delivered before under that id is all that is asked */
     pawl_code *why;             /* the code of `said`; NULL: nobody wants it */
     bool json;                  /* --json was given (by a verb that has it) */
     bool out_tty, err_tty;
@@ -108,6 +109,7 @@ int cli_main(const cli_program *program, int argc, char **argv);
 typedef struct cli_served {
     const struct asker *who;    /* for whom; see cli_call */
     const char *delivery, *machine;
+    bool once;
     FILE *out;
     char *said;                 /* CLI_SAID_BYTES */
     pawl_code why;              /* out: of what was said; PAWL_OK: nothing was, or no code is known */

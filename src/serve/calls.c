@@ -115,8 +115,24 @@ static void call_done(void *ctx)
 {
     verb_call *k = ctx;
 
-    call_reply(k);
+    http_set(k->r, NULL, NULL);
+    if (k->how.done != NULL)
+        k->how.done(k->how.ctx, k->code, &k->verb, k->out.failed ? NULL : &k->out);
+    else
+        call_reply(k);
     call_free(k);
+}
+
+/* It was not performed. */
+static void call_fails(http_req *r, const call_order *how, pawl_code why, const char *text)
+{
+    serve_verb none = { .why = why };
+
+    snprintf(none.said, sizeof none.said, "%s", text);
+    if (how->done != NULL)
+        how->done(how->ctx, -1, &none, NULL);
+    else
+        problem(r, 503, pawl_code_name(why), text);
 }
 
 static void *perform(void *ctx)
@@ -176,7 +192,7 @@ void calls_free(serve_calls *c)
     pthread_mutex_unlock(&c->lock);
     pthread_join(c->thread, NULL);
     while (c->all != NULL) {    /* their clients are gone: the loop has ended */
-        problem(c->all->r, 503, "canceled", "the server stops");
+        call_fails(c->all->r, &c->all->how, PAWL_CANCELED, "the server stops");
         call_free(c->all);
     }
     pthread_mutex_destroy(&c->lock);
@@ -206,7 +222,7 @@ void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *cons
     size_t at = 0;
 
     if (k == NULL) {
-        problem(r, 503, "limit", c->n < WAITING_MAX ? "no memory for this request" : "too many requests wait");
+        call_fails(r, how, PAWL_LIMIT, c->n < WAITING_MAX ? "no memory for this request" : "too many requests wait");
         return;
     }
     k->of = c;
@@ -217,6 +233,7 @@ void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *cons
     k->code = 1;
     k->verb = (serve_verb){ .who = by->who, .n = (int)n, .words = k->words, .out = &k->out };
     k->verb.machine = how->machine;     /* of the configuration */
+    k->verb.once = how->once;
     if (how->key != NULL) {
         delivery_of(by->who, how->key, k->delivery);
         k->verb.delivery = k->delivery;
@@ -231,7 +248,7 @@ void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *cons
     c->all = k;
     c->n++;
     if (k->text.failed) {
-        problem(r, 503, "nomem", "no memory for this request");
+        call_fails(r, how, PAWL_NOMEM, "no memory for this request");
         call_free(k);
         return;
     }

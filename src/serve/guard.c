@@ -146,9 +146,25 @@ static bool peer_admits(server *s, http_req *r, uid_t user, admitted *out)
     return out->who != NULL;
 }
 
+bool guard_reaches(server *s, http_req *r)
+{
+    const char *origin = http_header(r, "origin");
+    uid_t user;
+
+    if (http_peer_user(r, &user))
+        return true;
+    if (!host_is_known(s, http_host(r)))
+        problem(r, 421, "denied", "the Host header names no address of this server; --host NAME adds one");
+    else if (origin != NULL && !origin_is_own(origin, http_host(r)))
+        problem(r, 403, "denied", "the Origin header is of another site");
+    else
+        return true;
+    return false;
+}
+
 bool guard_admits(server *s, http_req *r, admitted *out)
 {
-    const char *origin = http_header(r, "origin"), *given = http_header(r, "authorization");
+    const char *given = http_header(r, "authorization");
     uid_t user;
 
     *out = (admitted){ .who = NULL };
@@ -157,14 +173,8 @@ bool guard_admits(server *s, http_req *r, admitted *out)
             return false;
         return given == NULL || token_admits(s, r, given, out);
     }
-    if (!host_is_known(s, http_host(r))) {
-        problem(r, 421, "denied", "the Host header names no address of this server; --host NAME adds one");
+    if (!guard_reaches(s, r))
         return false;
-    }
-    if (origin != NULL && !origin_is_own(origin, http_host(r))) {
-        problem(r, 403, "denied", "the Origin header is of another site");
-        return false;
-    }
     if (given != NULL)
         return token_admits(s, r, given, out);
     problem(r, 401, "denied", "the request needs Authorization: Bearer TOKEN; the token is where the server was told, or where it says when it starts");

@@ -75,6 +75,10 @@ static void params_put(buf *b, const route *row)
         param_put(b, "path", "other", true, "{\"type\":\"string\"}", "the whole id of another run", &any);
     if (strstr(row->path, "{machine}") != NULL)
         param_put(b, "path", "machine", true, "{\"type\":\"string\"}", "the name of a machine", &any);
+    if (strstr(row->path, "{task}") != NULL)
+        param_put(b, "path", "task", true, "{\"type\":\"string\"}", "the id of a task: of a run", &any);
+    if (strstr(row->path, "{config}") != NULL)
+        param_put(b, "path", "config", true, "{\"type\":\"string\"}", "the id of a configuration", &any);
     for (const parameter *m = row->params; m->name != NULL; m++)
         param_put(b, "query", m->name, m->needed, m->kind == MEMBER_FLAG ? "{\"maxLength\":0,\"type\":\"string\"}" : "{\"type\":\"string\"}", m->what, &any);
     if (row->keyed)
@@ -87,6 +91,9 @@ static void body_put(buf *b, const route *row)
 {
     bool needed = false;
 
+    if (row->own && strcmp(row->method, "POST") == 0)   /* as the protocol has it */
+        buf_word(b, "\"requestBody\":{\"content\":{\"application/json\":{\"schema\":{\"additionalProperties\":true,\"type\":\"object\"}}},"
+                    "\"required\":false},");
     if (row->members == NULL)
         return;
     buf_word(b, "\"requestBody\":{\"content\":{\"application/json\":{\"schema\":{\"additionalProperties\":false,\"properties\":{");

@@ -80,7 +80,7 @@ void serve_many_events(server *s, http_req *r, const admitted *by, const char *r
 
 /* ---- machines ------------------------------------------------------------------------------------------------------------- */
 
-static bool machine_fits(const asker *who, const serve_machine *m)
+bool machine_fits(const asker *who, const serve_machine *m)
 {
     bool fits = who->nmachines == 0;
 

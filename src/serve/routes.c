@@ -8,7 +8,7 @@
 #include <strings.h>
 
 static const char *const formats[] = { "text", "mermaid", "dot", NULL };
-enum { RUNS_IN_PATH = 2, KEY_BYTES_MAX = 200 };
+enum { RUNS_IN_PATH = 3, KEY_BYTES_MAX = 200 };
 
 static bool among(const char *const *names, const char *name)
 {
@@ -34,11 +34,15 @@ static bool fits(const route *row, const char *path, pawl_bytes runs[RUNS_IN_PAT
     *nruns = 0;
     while (*want != '\0' && *path != '\0') {
         if (*want == '{') {
-            const size_t size = strcspn(path, "/");
+            const char *rest = want + strcspn(want, "}") + 1;
+            size_t size = strcspn(path, "/");
+
+            if (*rest == ':' && size > strlen(rest) && strcmp(path + size - strlen(rest), rest) == 0)
+                size -= strlen(rest);
 
             runs[*nruns] = (pawl_bytes){ path, size };
             ++*nruns;
-            want += strcspn(want, "}") + 1;
+            want = rest;
             path += size;
         } else if (*want++ != *path++) {
             return false;
@@ -276,6 +280,8 @@ void routes_serve(void *ctx, http_req *r)
         problem(r, 404, "gone", "no such route; GET / lists them");
     } else if (!open && row->scope != SCOPE_NAMED && (row->scope & by.who->scopes) == 0) {
         problem(r, 403, "denied", "the scopes of this token do not have this route; GET / lists what each route needs");
+    } else if (row->own) {
+        row->serve(s, r, &by, NULL, NULL);
     } else {
         serve_row(s, r, row, &by, runs, nruns);
     }

@@ -129,6 +129,7 @@ static void drained(void *ctx)
 
     events_drain(s->events);
     waits_drain(s->waits);
+    a2a_drain(s->a2a);
 }
 
 static void on_signal(void *ctx)
@@ -168,7 +169,7 @@ static pawl_code run(server *s, stopper *st, pawl_err *err)
     pawl_code rc = PAWL_OK;
 
     if ((s->calls = calls_new(s, err)) == NULL || (s->events = events_new(s, err)) == NULL || (s->waits = waits_new(s, err)) == NULL ||
-        (s->metrics = metrics_new(s, err)) == NULL)
+        (s->metrics = metrics_new(s, err)) == NULL || (s->a2a = a2a_new(s, err)) == NULL)
         return err->code;
     if (!http_watch(s->http, st->fd, on_signal, st))
         return fail(err, PAWL_NOMEM, "server: no memory");
@@ -226,6 +227,7 @@ pawl_code serve_run(const serve_config *config, pawl_err *err)
     waits_free(s.waits);
     calls_free(s.calls);
     metrics_free(s.metrics);
+    a2a_free(s.a2a);
     events_free(s.events);
     http_free(s.http);
     access_close(&s);

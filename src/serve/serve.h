@@ -5,6 +5,7 @@
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
 
+#include "a2a/a2a.h"
 #include "app/tokens.h"
 #include "base/base.h"
 #include "pawl/store.h"
@@ -15,6 +16,7 @@ typedef struct serve_verb {
     const asker *who;           /* for whom */
     const char *delivery;       /* the id under which it delivers, so that the same request again changes nothing; NULL: a new one */
     const char *machine;        /* the hash that the machine of a new run has to have; NULL: any */
+    bool once;                  /* what was delivered before under that id is all that is asked, whatever it was */
     int n;
     char **words;               /* "ls", "--json", ... */
     buf *out;                   /* what it prints */
@@ -25,6 +27,7 @@ typedef struct serve_verb {
 typedef struct serve_machine {  /* a machine whose runs can be begun */
     const char *name, *path, *hash;
     const char *json;           /* what /v1/machines says of it */
+    a2a_taker taker;            /* what A2A says of it, and how it takes messages */
 } serve_machine;
 
 typedef struct serve_config {
@@ -44,6 +47,7 @@ typedef struct serve_config {
     const char *token_note;     /* noted once the server listens on TCP; NULL: nothing */
     const serve_machine *machines;      /* each name once */
     size_t nmachines;
+    const char *url;            /* by which clients reach it, for agent cards, without a slash at its end; NULL: by the Host header */
     const char *const *hosts;   /* further names by which clients reach it, for the Host header */
     size_t nhosts;
     const char *access_log;     /* a file, to whose end a line for each request is written; "-": stderr; NULL: none */

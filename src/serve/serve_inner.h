@@ -9,6 +9,7 @@ typedef struct serve_calls serve_calls;         /* calls.c: the thread that perf
 typedef struct serve_waits serve_waits;         /* wait.c: requests that wait for a run */
 typedef struct serve_events serve_events;       /* events.c: runs that are followed */
 typedef struct serve_metrics serve_metrics;     /* metrics.c: the thread that counts */
+typedef struct serve_a2a serve_a2a;             /* a2a_follow.c: requests of A2A that follow a run */
 
 enum { STATUSES = 600 };
 
@@ -30,6 +31,7 @@ typedef struct server {
     int64_t started_ms;
     int log_fd;                 /* of the access log; -1: none */
     uint64_t replies[STATUSES]; /* by status; 0: the client was gone before */
+    serve_a2a *a2a;
 } server;
 
 /* ---- problem.c: errors as application/problem+json ------------------------------------------------------------------ */
@@ -51,6 +53,8 @@ typedef struct admitted {
 } admitted;
 /* False: the request was refused, and has ended. */
 bool guard_admits(server *s, http_req *r, admitted *out);
+/* Whether the Host and Origin are of this server, for what needs no token. False: the request has ended. */
+bool guard_reaches(server *s, http_req *r);
 bool guard_still(server *s, const admitted *a);         /* its token was neither removed nor has it expired */
 void guard_open(server *s);
 void guard_close(server *s);
@@ -108,6 +112,10 @@ typedef struct call_order {
     unsigned status;            /* of success; 200 has an entity tag, 201 a Location, 204 no body */
     const char *machine;        /* the hash of the machine of a new run; NULL: any */
     const char *key;            /* the Idempotency-Key, with what it belongs to; NULL: none */
+    bool once;                  /* what was delivered under that key before is all that is asked */
+    /* Gets what became of it, in place of a reply, on the loop; `code` below 0: the verb was not performed, and `out` is NULL. NULL: it is replied. */
+    void (*done)(void *ctx, int code, const serve_verb *v, const buf *out);
+    void *ctx;
 } call_order;
 
 /* ---- table.c: the routes ---------------------------------------------------------------------------------------------------- */
@@ -125,6 +133,7 @@ typedef struct route {
     const parameter *params;       /* of the query: texts and flags */
     const parameter *members;      /* of the body; NULL: there is none */
     call_order how;             /* its reply */
+    bool own;                   /* `serve` reads the target and the body itself, and gets neither a run nor parameters */
     void (*serve)(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 } route;
 extern const route route_table[];       /* ends with a method of NULL */
@@ -153,6 +162,7 @@ void serve_health(server *s, http_req *r, const admitted *by, const char *run, c
 void serve_ready(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 void serve_machines(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 void serve_one_machine(server *s, http_req *r, const admitted *by, const char *name, const params *p);
+bool machine_fits(const asker *who, const serve_machine *m);    /* whoever asks may see it */
 /* NULL: there is none, or whoever asks may not see it; the request has ended. */
 const serve_machine *machine_seen(server *s, http_req *r, const asker *who, const char *name);
 void serve_items(server *s, http_req *r, const admitted *by, const char *run, const params *p);
@@ -189,6 +199,15 @@ void events_counted(const serve_events *e, size_t *streams, size_t *runs);      
 void events_drain(serve_events *e);     /* every stream gets the event "drain", and ends */
 /* A page of items, as JSON. */
 void items_page(server *s, http_req *r, const char *run, const char *from, const char *kinds, size_t limit);
+
+/* ---- a2a_routes.c, a2a_follow.c, a2a_card.c: the routes of A2A ------------------------------------------------------------------------ */
+
+void serve_a2a_rpc(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+void serve_a2a_rest(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+void serve_a2a_card(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+serve_a2a *a2a_new(server *s, pawl_err *err);
+void a2a_free(serve_a2a *a);    /* after the loop has ended */
+void a2a_drain(serve_a2a *a);   /* every request is replied to as things stand, and streams end */
 
 /* ---- routes.c ----------------------------------------------------------------------------------------------------------------------- */
 

@@ -125,6 +125,25 @@ static const char *const json_only[] = { "--json", NULL }, *const left[] = { "--
     { "POST", path_, what_, scope_, .keyed = true, .verb = verb_, .given = left, .params = none, .members = members_, \
       .how = { .type = JSON, .fine = 1, .status = 202 } }
 
+#define A2A_ROW(method_, path_, scope_, type_, serve_, what_) \
+    { method_, path_, what_, scope_, .params = none, .how = { .type = type_, .status = 200 }, .own = true, .serve = serve_ }
+#define A2A_CARD(path_, what_) A2A_ROW("GET", path_, SCOPE_OPEN, JSON, serve_a2a_card, what_)
+#define A2A_RPC(path_, what_) A2A_ROW("POST", path_, SCOPE_NAMED, JSON, serve_a2a_rpc, what_)
+#define A2A_PART(method_, path_, type_, what_) A2A_ROW(method_, path_, SCOPE_NAMED, type_, serve_a2a_rest, what_)
+#define A2A_REST(at_, of_) \
+    A2A_PART("POST", at_ "/message:send", JSON, "A2A: SendMessage" of_), \
+    A2A_PART("POST", at_ "/message:stream", "text/event-stream", "A2A: SendStreamingMessage" of_), \
+    A2A_PART("GET", at_ "/tasks", JSON, "A2A: ListTasks" of_), \
+    A2A_PART("POST", at_ "/tasks/{task}:cancel", JSON, "A2A: CancelTask" of_), \
+    A2A_PART("GET", at_ "/tasks/{task}:subscribe", "text/event-stream", "A2A: SubscribeToTask" of_), \
+    A2A_PART("POST", at_ "/tasks/{task}:subscribe", "text/event-stream", "A2A: SubscribeToTask" of_), \
+    A2A_PART("GET", at_ "/tasks/{task}", JSON, "A2A: GetTask" of_), \
+    A2A_PART("POST", at_ "/tasks/{task}/pushNotificationConfigs", JSON, "A2A: not in this version" of_), \
+    A2A_PART("GET", at_ "/tasks/{task}/pushNotificationConfigs", JSON, "A2A: not in this version" of_), \
+    A2A_PART("GET", at_ "/tasks/{task}/pushNotificationConfigs/{config}", JSON, "A2A: not in this version" of_), \
+    A2A_PART("DELETE", at_ "/tasks/{task}/pushNotificationConfigs/{config}", JSON, "A2A: not in this version" of_), \
+    A2A_PART("GET", at_ "/extendedAgentCard", JSON, "A2A: GetExtendedAgentCard" of_)
+
 const route route_table[] = {
     { "GET", "/", "these routes", SCOPE_NAMED, .params = none, .how = { .type = JSON }, .serve = serve_index },
     { "GET", "/healthz", "the server answers", SCOPE_OPEN, .params = none, .how = { .type = JSON }, .serve = serve_health },
@@ -166,6 +185,15 @@ const route route_table[] = {
       .params = none, .members = fork_members, .how = { .type = JSON, .fine = 1, .status = 201 } },
     { "DELETE", "/v1/runs/{run}", "remove the run: as `pawl rm`", SCOPE_ADMIN, .verb = "rm", .given = nothing, .params = rm_params,
       .how = { .type = JSON, .fine = 1, .status = 204 } },
+    A2A_CARD("/.well-known/agent-card.json", "the agent card (A2A) of this server; the header A2A-Version: 0.3 gives the shape of 0.3"),
+    A2A_CARD("/a2a/{machine}/.well-known/agent-card.json", "the agent card (A2A) of a machine"),
+    A2A_RPC("/", "A2A 1.0 and 0.3 as JSON-RPC; docs/A2A.md"),
+    A2A_RPC("/a2a", "the same as POST /"),
+    A2A_RPC("/a2a/", "the same as POST /"),
+    A2A_RPC("/a2a/{machine}", "A2A 1.0 and 0.3 as JSON-RPC, for tasks of a machine"),
+    A2A_RPC("/a2a/{machine}/", "the same without the slash"),
+    A2A_REST("", ""),
+    A2A_REST("/a2a/{machine}", ", for tasks of a machine"),
     { .method = NULL }
 };
 

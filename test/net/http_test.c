@@ -95,6 +95,7 @@ PAWL_TEST(test_head_and_http_1_0)
         if (strstr(room, "204 No Content") != NULL && n >= 4 && strcmp(room + n - 4, "\r\n\r\n") == 0)
             break;
     }
+    CHECK(strstr(strstr(room, "204 No Content"), "Transfer-Encoding") == NULL);       /* there is no body to be encoded */
     CHECK(strstr(room, "Content-Length: 1000\r\n") != NULL);
     CHECK(strstr(room, "\r\n\r\nHTTP/1.1 204") != NULL);        /* no body between the two heads */
     close(fd);

@@ -390,7 +390,7 @@ static int answer_wait(cli_call *c, const char *given, const char *which, const 
     if ((s = session_of_top(c, given, run, &code)) == NULL)
         return code;
     if (c->delivery != NULL && told_here(s, which, run, &rules))
-        code = rules ? rules_again(s, run) : answer_again(s, run, which, text, value);
+        code = c->once ? left_print(s, run) : rules ? rules_again(s, run) : answer_again(s, run, which, text, value);
     else if (wait_find(s, run, which, &of, &err) != PAWL_OK ||
         wait_check(session_store(s), of.run, &(pawl_waiting){ .id = of.w.id, .spec = of.spec, .asked_ms = of.w.asked_ms }, &err) != PAWL_OK) {
         code = cli_fail(c, err.code < 0 ? err.code : PAWL_IO, &err);

@@ -48,6 +48,8 @@ static int send_run(cli_call *c)
     ev.value = json.data;
     if (v == NULL)
         code = cli_fail(c, PAWL_INVALID, &err);
+    else if (c->once && c->delivery != NULL && delivered_under(s, s->run, c->delivery))
+        code = left_print(s, s->run);
     else if (name == NULL && pawl_value_type(v) != PAWL_TYPE_OBJECT)
         code = cli_usage(c, "input is an object of channels, such as '{\"question\":\"why?\"}'");
     else

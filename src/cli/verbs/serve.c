@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TOKEN_BYTES = 32, TOKEN_LEAST = 16, TOKEN_MOST = 512, WORDS_MOST = 260 };
+enum { TOKEN_BYTES = 32, TOKEN_LEAST = 16, TOKEN_MOST = 512, WORDS_MOST = 260, URL_MOST = 256 };
 static const char default_listen[] = "127.0.0.1:7295";
 
 enum { SERVED_FILES_MAX = 64 };
@@ -137,7 +137,7 @@ static int perform(void *ctx, serve_verb *call)
         snprintf(call->said, sizeof call->said, "no memory for this request");
         return code;
     }
-    cli_served asked = { .who = call->who, .delivery = call->delivery, .machine = call->machine, .out = f, .said = call->said };
+    cli_served asked = { .who = call->who, .delivery = call->delivery, .machine = call->machine, .once = call->once, .out = f, .said = call->said };
 
     all[k++] = call->words[0];
     all[k++] = store;
@@ -197,6 +197,32 @@ static const char *machine_json(arena *mem, const session *s)
     return text;
 }
 
+/* How it takes messages of A2A, and what its card says. */
+static a2a_taker taker_of(arena *mem, const session *s)
+{
+    const agent_file *f = s->file;
+    a2a_taker t = { .name = arena_text(mem, pawl_machine_name(s->machine)), .version = 1 };
+    const size_t n = f == NULL ? 0 : f->agent != NULL ? f->agent->a.ntools : f->nnodes;
+    const char **tags = arena_get(mem, (n + 1) * sizeof *tags), **channels = f != NULL ? arena_get(mem, (f->nchannels + 1) * sizeof *channels) : NULL;
+
+    if (f == NULL || tags == NULL || channels == NULL)
+        return t;
+    t.version = f->version;
+    t.description = arena_text(mem, f->description);
+    t.agent = f->agent != NULL;
+    t.turns = f->turns != NULL;
+    for (size_t i = 0; i < n; i++)
+        tags[i] = arena_text(mem, f->agent != NULL ? f->agent->a.tools[i].name : f->nodes[i].name);
+    for (size_t i = 0; i < f->nchannels; i++) {
+        channels[i] = f->channels[i].c.name;
+        t.whole = t.whole || strcmp(channels[i], "a2a") == 0;
+    }
+    t.text = arena_text(mem, a2a_text_channel(f->input, channels, f->nchannels));
+    t.tags = tags;
+    t.ntags = n;
+    return t;
+}
+
 /* `keep`: for the worker. EXIT_DONE, or the error was printed. */
 static int machines_read(served *of, bool keep)
 {
@@ -213,7 +239,7 @@ static int machines_read(served *of, bool keep)
         if (s == NULL)
             return code;
         *m = (serve_machine){ arena_text(&c->mem, pawl_machine_name(s->machine)), c->args[i], arena_text(&c->mem, pawl_machine_hash(s->machine)),
-                              machine_json(&c->mem, s) };
+                              machine_json(&c->mem, s), taker_of(&c->mem, s) };
         if (keep)
             of->files[i] = s;
         else
@@ -252,6 +278,19 @@ static void worked(void *ctx)
     of->worker = NULL;
 }
 
+/* --url without the slash at its end. NULL: not given, or none. */
+static const char *url_given(cli_call *c)
+{
+    const char *given = cli_given(c, "url");
+    size_t n = given != NULL ? strlen(given) : 0;
+
+    if (given == NULL || (strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0) || n > URL_MOST || strcspn(given, " \"\\<>\t") != n)
+        return NULL;
+    while (given[n - 1] == '/')
+        n--;
+    return arena_strdup(&c->mem, given, n);
+}
+
 static int serve_machines(served *of, bool works)
 {
     cli_call *c = of->c;
@@ -273,6 +312,8 @@ static int serve_machines(served *of, bool works)
         listen[config.nlisten++] = one;
     for (const char *one; config.nhosts < 16 && (one = cli_given_at(c, "host", config.nhosts)) != NULL;)
         hosts[config.nhosts++] = one;
+    if ((config.url = url_given(c)) == NULL && cli_given(c, "url") != NULL)
+        return cli_usage(c, "--url is the address by which clients reach the server, such as https://agents.example, and not \"%.100s\"", cli_given(c, "url"));
     config.nlisten += config.nlisten == 0 ? 1 : 0;
     for (size_t i = 0; i < config.nlisten; i++)
         tcp = tcp || strncmp(listen[i], "unix:", 5) != 0;
@@ -308,6 +349,7 @@ static const cli_option options[] = {
     { "listen", "WHERE...", "127.0.0.1:7295 (the default), any loopback ADDRESS:PORT, unix:PATH, or systemd: the sockets that it opened" },
     { "token-file", "FILE", "the token of requests over TCP; else PAWL_TOKEN, else $XDG_STATE_HOME/pawl/serve.token, which is made" },
     { "host", "NAME...", "a name by which a proxy reaches this server, besides localhost" },
+    { "url", "URL", "the address by which clients reach it, for agent cards (A2A); else http:// and the Host of the request" },
     { "no-work", NULL, "with files: their runs can be begun, and are driven by a worker elsewhere" },
     { "bypass", NULL, "drive runs in bypassPermissions, too; without it they are parked" },
     { "proven", NULL, "drive only runs whose file is proved for their mode; others are parked" },

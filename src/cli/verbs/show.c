@@ -226,6 +226,17 @@ static int show(session *s, pawl_state *st, const asks *all)
     return EXIT_DONE;
 }
 
+/* --output: what the run gives at its end, as JSON; nothing, if it is not completed, or gives nothing. */
+static int show_output(session *s, pawl_state *st)
+{
+    pawl_err err = {0};
+    const pawl_value *out = pawl_state_status(st) == PAWL_STATUS_COMPLETED ? session_output(s, st, &err) : NULL;
+
+    if (err.code != PAWL_OK)
+        return cli_fail(s->c, PAWL_EFFECT, &err);
+    return out == NULL || cli_json(s->c, out) ? EXIT_DONE : EXIT_FAILED;
+}
+
 static int show_run(cli_call *c)
 {
     uint64_t seq = 0;
@@ -251,7 +262,10 @@ static int show_run(cli_call *c)
         (void)session_asks(s, s->run, &all);
     else if (rc == PAWL_OK)
         (void)asks_own(&s->mem, st, &all);
-    code = rc == PAWL_OK ? show(s, st, &all) : cli_fail(c, rc, &err);
+    if (rc != PAWL_OK)
+        code = cli_fail(c, rc, &err);
+    else
+        code = cli_given(c, "output") != NULL ? show_output(s, st) : show(s, st, &all);
     pawl_state_free(old);
     session_free(s);
     return code;
@@ -260,6 +274,7 @@ static int show_run(cli_call *c)
 static const cli_option options[] = {
     { "at", "SEQ", "the run after this entry; `pawl log` prints the numbers" },
     { "states", NULL, "of an agent the states that it went through, with times; of a graph the tables of Pawl's state machines for runs and tasks" },
+    { "output", NULL, "only the output of a completed run, as JSON; nothing if it gives none" },
     { "json", NULL, "one JSON object: {\"run\",\"status\",\"state\",\"tasks\",\"waits\",...}" },
     { NULL, NULL, NULL },
 };

@@ -195,7 +195,7 @@ void head_write(buf *out, const reply_head *h)
     date_write(out, h->now_ms);
     if (h->size >= 0 && status_has_body(h->status))
         buf_fmt(out, "Content-Length: %lld\r\n", (long long)h->size);
-    else if (h->chunked)
+    else if (h->chunked && status_has_body(h->status))
         buf_word(out, "Transfer-Encoding: chunked\r\n");
     buf_text(out, h->keep ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n");
 }
