@@ -27,6 +27,9 @@ typedef struct verb_call {
     atomic_bool gone;           /* its client */
     char delivery[DELIVERY_BYTES];      /* "": none */
     serve_verb verb;
+    items_order page;           /* instead of a verb; no run: none */
+    pawl_err err;               /* of the page */
+    char tag[TAG_BYTES];        /* of a reply with 200; made by the thread, since a reply may be large */
 } verb_call;
 
 struct serve_calls {
@@ -37,6 +40,7 @@ struct serve_calls {
     verb_call *first, **last;
     verb_call *all;             /* loop thread */
     size_t n;                   /* of `all` */
+    pawl_store *store;          /* of the thread, for pages */
     bool stop;
 };
 
@@ -74,7 +78,7 @@ static void reply_created(http_req *r, const buf *out)
 static void reply_well(verb_call *k)
 {
     if (k->how.status == 200)
-        text_reply(k->r, k->how.type, &k->out);
+        text_reply_tagged(k->r, k->how.type, &k->out, k->tag);
     else if (k->out.failed)
         problem(k->r, 503, "nomem", "it is done, but there is no memory for this reply");
     else if (k->how.status == 201)
@@ -82,6 +86,16 @@ static void reply_well(verb_call *k)
     else
         http_reply(k->r, k->how.status, (http_field[]){ { "Cache-Control", "no-store" }, { "Content-Type", k->how.type } }, k->how.status == 204 ? 1 : 2,
                    k->out.data, k->out.size);
+}
+
+static void page_reply(verb_call *k)
+{
+    if (k->err.code == PAWL_OK)
+        reply_well(k);
+    else if (k->err.code == PAWL_GONE)
+        problem(k->r, 410, "gone", k->err.text);
+    else
+        problem_of(k->r, &k->err);
 }
 
 /* What an exit code means for a request that gave no error code; the reason is what the verb said. */
@@ -118,6 +132,8 @@ static void call_done(void *ctx)
     http_set(k->r, NULL, NULL);
     if (k->how.done != NULL)
         k->how.done(k->how.ctx, k->code, &k->verb, k->out.failed ? NULL : &k->out);
+    else if (k->page.run != NULL)
+        page_reply(k);
     else
         call_reply(k);
     call_free(k);
@@ -135,10 +151,26 @@ static void call_fails(http_req *r, const call_order *how, pawl_code why, const 
         problem(r, 503, pawl_code_name(why), text);
 }
 
+static void perform_one(serve_calls *c, verb_call *k)
+{
+    const serve_config *config = c->s->config;
+
+    if (atomic_load(&k->gone)) {
+        snprintf(k->verb.said, sizeof k->verb.said, "the client is gone");
+        k->err.code = PAWL_CANCELED;
+        return;
+    }
+    if (k->page.run != NULL)
+        (void)!items_page(c->store, &k->page, &k->out, &k->err);
+    else
+        k->code = config->verb(config->ctx, &k->verb);
+    if (k->how.status == 200 && !k->out.failed)
+        text_tag(&k->out, k->tag);
+}
+
 static void *perform(void *ctx)
 {
     serve_calls *c = ctx;
-    const serve_config *config = c->s->config;
 
     for (;;) {
         pthread_mutex_lock(&c->lock);
@@ -151,10 +183,7 @@ static void *perform(void *ctx)
         pthread_mutex_unlock(&c->lock);
         if (k == NULL)
             return NULL;
-        if (atomic_load(&k->gone))
-            snprintf(k->verb.said, sizeof k->verb.said, "the client is gone");
-        else
-            k->code = config->verb(config->ctx, &k->verb);
+        perform_one(c, k);
         while (!http_post(c->s->http, call_done, k))
             nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);         /* no memory now */
     }
@@ -168,18 +197,22 @@ serve_calls *calls_new(server *s, pawl_err *err)
         fail(err, PAWL_NOMEM, "server: no memory");
         return NULL;
     }
+    if ((c->store = s->config->store(s->config->ctx, err)) == NULL) {
+        free(c);
+        return NULL;
+    }
     c->s = s;
     c->last = &c->first;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->more, NULL);
-    if (pthread_create(&c->thread, NULL, perform, c) != 0) {
-        fail(err, PAWL_NOMEM, "server: no thread");
-        pthread_mutex_destroy(&c->lock);
-        pthread_cond_destroy(&c->more);
-        free(c);
-        return NULL;
-    }
-    return c;
+    if (pthread_create(&c->thread, NULL, perform, c) == 0)
+        return c;
+    fail(err, PAWL_NOMEM, "server: no thread");
+    pthread_mutex_destroy(&c->lock);
+    pthread_cond_destroy(&c->more);
+    pawl_store_free(c->store);
+    free(c);
+    return NULL;
 }
 
 void calls_free(serve_calls *c)
@@ -197,6 +230,7 @@ void calls_free(serve_calls *c)
     }
     pthread_mutex_destroy(&c->lock);
     pthread_cond_destroy(&c->more);
+    pawl_store_free(c->store);
     free(c);
 }
 
@@ -216,14 +250,15 @@ static void delivery_of(const asker *who, const char *key, char out[DELIVERY_BYT
     buf_free(&b);
 }
 
-void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *const *words, size_t n, const call_order *how)
+/* With `n` texts, copied, to which `words` come to point. NULL: the request has ended. */
+static verb_call *call_new(serve_calls *c, http_req *r, const admitted *by, const char *const *texts, size_t n, const call_order *how)
 {
     verb_call *k = c->n < WAITING_MAX && n <= WORDS_MAX ? calloc(1, sizeof *k) : NULL;
     size_t at = 0;
 
     if (k == NULL) {
         call_fails(r, how, PAWL_LIMIT, c->n < WAITING_MAX ? "no memory for this request" : "too many requests wait");
-        return;
+        return NULL;
     }
     k->of = c;
     k->r = r;
@@ -231,17 +266,10 @@ void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *cons
     tokens_keep(by->of);
     k->how = *how;
     k->code = 1;
-    k->verb = (serve_verb){ .who = by->who, .n = (int)n, .words = k->words, .out = &k->out };
-    k->verb.machine = how->machine;     /* of the configuration */
-    k->verb.once = how->once;
-    if (how->key != NULL) {
-        delivery_of(by->who, how->key, k->delivery);
-        k->verb.delivery = k->delivery;
-    }
     buf_init(&k->text, NULL);
     buf_init(&k->out, NULL);
     for (size_t i = 0; i < n; i++)
-        buf_put(&k->text, words[i], strlen(words[i]) + 1);
+        buf_put(&k->text, texts[i], strlen(texts[i]) + 1);
     k->after = c->all;
     if (k->after != NULL)
         k->after->before = k;
@@ -250,14 +278,49 @@ void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *cons
     if (k->text.failed) {
         call_fails(r, how, PAWL_NOMEM, "no memory for this request");
         call_free(k);
-        return;
+        return NULL;
     }
     for (size_t i = 0; i < n; i++, at += strlen(k->text.data + at) + 1)
         k->words[i] = k->text.data + at;
     http_set(r, k, call_gone);
+    return k;
+}
+
+static void call_queue(verb_call *k)
+{
+    serve_calls *c = k->of;
+
     pthread_mutex_lock(&c->lock);
     *c->last = k;
     c->last = &k->next;
     pthread_cond_signal(&c->more);
     pthread_mutex_unlock(&c->lock);
+}
+
+void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *const *words, size_t n, const call_order *how)
+{
+    verb_call *k = call_new(c, r, by, words, n, how);
+
+    if (k == NULL)
+        return;
+    k->verb = (serve_verb){ .who = by->who, .n = (int)n, .words = k->words, .out = &k->out };
+    k->verb.machine = how->machine;     /* of the configuration */
+    k->verb.once = how->once;
+    if (how->key != NULL) {
+        delivery_of(by->who, how->key, k->delivery);
+        k->verb.delivery = k->delivery;
+    }
+    call_queue(k);
+}
+
+void calls_page(serve_calls *c, http_req *r, const admitted *by, const items_order *o)
+{
+    static const call_order how = { .type = "application/json", .fine = 1, .status = 200 };
+    const char *const texts[] = { o->run, o->from != NULL ? o->from : "", o->kinds != NULL ? o->kinds : "" };
+    verb_call *k = call_new(c, r, by, texts, 3, &how);
+
+    if (k == NULL)
+        return;
+    k->page = (items_order){ k->words[0], o->from != NULL ? k->words[1] : NULL, o->kinds != NULL ? k->words[2] : NULL, o->limit };
+    call_queue(k);
 }

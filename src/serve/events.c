@@ -8,10 +8,12 @@
 #include "json/json.h"
 #include "pawl/items.h"
 #include "serve/serve_inner.h"
+#include "stream/items_paged.h"
 
 #include <stdlib.h>
 
-enum { LOOK_MS = 50, HEARTBEAT_MS = 15000, CURSOR_BYTES = 256, PORTION = 500 };      /* PORTION: changes of one reader in one look */
+/* In one look: PORTION changes of one reader, and CATCHING and TOPICS readers. */
+enum { LOOK_MS = 50, HEARTBEAT_MS = 15000, CATCHING = 16, TOPICS = 16, PORTION = 500 };
 
 typedef enum follow_state { FOLLOW_CATCHING, FOLLOW_LIVE, FOLLOW_HELD, FOLLOW_OVER, FOLLOW_STATES } follow_state;
 
@@ -25,7 +27,7 @@ typedef struct follow {         /* one run in one stream */
     struct follow *next, *prev; /* of the topic */
     pawl_items *reader;         /* FOLLOW_CATCHING */
     uint64_t life;              /* of the run: another one may come to have its id */
-    char cursor[CURSOR_BYTES];  /* after the last change that was written; "": from the beginning */
+    char cursor[ITEM_CURSOR_MAX];  /* after the last change that was written; "": from the beginning */
     uint8_t state;              /* follow_state */
     bool halted;                /* the run has ended, and all of it was written */
 } follow;
@@ -58,6 +60,8 @@ struct serve_events {
     topic *topics;
     http_frame *heartbeat;
     http_timer *look, *beat;    /* on while there are watchers */
+    watcher *turn;              /* whose turn it is to catch up; NULL: the first */
+    bool more, posted;          /* there is more to read at once; a look is posted for it */
 };
 
 static const sm_row follow_rows[] = {
@@ -78,59 +82,7 @@ static const char *follow_wrong(const void *owner, unsigned state)
 }
 static const sm_table follow_table = { "follow", follow_rows, FOLLOW_STATES, follow_wrong };
 
-/* ---- a change as text ------------------------------------------------------------------------------------------------ */
-
-static void member(buf *b, const char *name, const char *text)
-{
-    buf_fmt(b, "\"%s\":", name);
-    if (text == NULL)
-        buf_word(b, "null");
-    else
-        canon_string(b, text, strlen(text));
-    buf_char(b, ',');
-}
-
-/* "RUN~LIFE:SEQ.INDEX": with the life, because a run that is removed may be begun again under its id. */
-static void cursor_text(buf *b, const char *cursor, const char *run, uint64_t life)
-{
-    const size_t size = strlen(run);
-
-    PAWL_ASSERT(strncmp(cursor, run, size) == 0, "a cursor names its run");
-    buf_fmt(b, "%s~%016llx%s", run, (unsigned long long)life, cursor + size);
-}
-
-/* Canonical JSON. `json`: the content of the change. */
-static void change_json(buf *b, const pawl_item_change *ch, uint64_t life, const char *json)
-{
-    static const struct { unsigned bit; const char *name; } whats[] = { { PAWL_ITEM_ADDED, "added" }, { PAWL_ITEM_EMITTED, "emitted" },
-        { PAWL_ITEM_ENDED, "ended" }, { PAWL_ITEM_GAP, "gap" }, { PAWL_ITEM_UPDATED, "updated" } };
-    bool any = false;
-
-    buf_char(b, '{');
-    member(b, "call", ch->call);
-    member(b, "child", ch->child);
-    buf_word(b, "\"cursor\":\"");       /* ids of runs need no escapes */
-    cursor_text(b, ch->cursor, ch->run, life);
-    buf_word(b, "\",");
-    member(b, "id", ch->id);
-    buf_fmt(b, "\"json\":%s,", json);
-    member(b, "kind", pawl_item_kind_name(ch->kind));
-    member(b, "name", ch->name);
-    member(b, "node", ch->node);
-    member(b, "parent", ch->parent);
-    member(b, "part", ch->part);
-    member(b, "path", ch->path);
-    member(b, "run", ch->run);
-    buf_fmt(b, "\"seq\":%llu,", (unsigned long long)ch->seq);
-    member(b, "state", pawl_item_state_name(ch->kind, ch->state));
-    buf_fmt(b, "\"time_ms\":%lld,\"what\":[", (long long)ch->time_ms);
-    for (size_t i = 0; i < sizeof whats / sizeof *whats; i++)
-        if ((ch->what & whats[i].bit) != 0) {
-            buf_fmt(b, any ? ",\"%s\"" : "\"%s\"", whats[i].name);
-            any = true;
-        }
-    buf_word(b, "]}");
-}
+/* ---- a change as an event --------------------------------------------------------------------------------------------- */
 
 /* One change on its way to any number of streams. */
 typedef struct outgoing {
@@ -146,7 +98,7 @@ static bool outgoing_make(outgoing *n, const pawl_item_change *ch, uint64_t life
     *n = (outgoing){ .ch = ch };
     buf_init(&n->text, NULL);
     buf_word(&n->text, "event: item\ndata: ");
-    change_json(&n->text, ch, life, json != NULL ? json : "null");
+    item_change_put(&n->text, ch, life, json != NULL ? json : "null");
     buf_word(&n->text, "\n\n");
     return !n->text.failed;
 }
@@ -168,7 +120,7 @@ static void put_id(buf *b, const watcher *w, const follow *of, const char *curso
         if (f != of && f->cursor[0] == '\0')
             continue;           /* nothing of it was written */
         buf_text(b, before);
-        cursor_text(b, f == of ? cursor : f->cursor, f->run, f->life);
+        item_cursor_put(b, f == of ? cursor : f->cursor, f->run, f->life);
         before = " ";
     }
     if (*before == ' ')
@@ -278,7 +230,7 @@ static pawl_items *reader_at(serve_events *e, const char *run, const char *curso
 {
     const pawl_items_options o = { .from = *cursor != '\0' ? cursor : NULL };
 
-    return pawl_items_open(NULL, e->s->store, run, &o, err);
+    return items_open_paged(e->s->store, run, &o, err);
 }
 
 static void on_room(http_req *r, void *data)
@@ -305,7 +257,7 @@ static void on_room(http_req *r, void *data)
 
 /* ---- topics ------------------------------------------------------------------------------------------------------------------ */
 
-/* Reads what is new, and writes it to all who follow it live. True: it has read all. */
+/* Reads what is new, PORTION changes at most, and writes it to all who follow it live. True: it has read all. */
 static bool topic_look(topic *t)
 {
     pawl_item_change ch;
@@ -337,29 +289,28 @@ static bool topic_look(topic *t)
     return rc > PAWL_OK;
 }
 
-/* NULL: see err. */
-static topic *topic_of(serve_events *e, follow *f, pawl_err *err)
+static topic *topic_of(const serve_events *e, const follow *f)
 {
     topic *t = e->topics;
 
     while (t != NULL && (t->life != f->life || strcmp(t->run, f->run) != 0))
         t = t->next;
-    if (t != NULL)
-        return t;
-    if ((t = calloc(1, sizeof *t)) == NULL) {
-        fail(err, PAWL_NOMEM, "no memory");
-        return NULL;
-    }
-    t->life = f->life;
-    t->run = malloc(strlen(f->run) + 1);
-    t->reader = reader_at(e, f->run, f->cursor, err);
-    if (t->run == NULL || t->reader == NULL) {
-        free(t->run);
-        pawl_items_close(t->reader);
+    return t;
+}
+
+/* It takes the reader of `f`, which has read all. NULL: no memory. */
+static topic *topic_new(serve_events *e, follow *f)
+{
+    topic *t = calloc(1, sizeof *t);
+
+    if (t == NULL || (t->run = malloc(strlen(f->run) + 1)) == NULL) {
         free(t);
         return NULL;
     }
     memcpy(t->run, f->run, strlen(f->run) + 1);
+    t->life = f->life;
+    t->reader = f->reader;
+    f->reader = NULL;
     t->next = e->topics;
     e->topics = t;
     return t;
@@ -377,30 +328,43 @@ static void go_live(follow *f, topic *t)
     sm_move(&follow_table, &f->state, FOLLOW_LIVE, f);
 }
 
-/* Reads with its own reader. When that has read all, and then the topic has, and then there still is nothing for the reader, both are at the same
- * place: from there on it is live. */
+/* Its reader has read all. Then it is live if nobody else follows the run, or if the topic of the run has read all, too, and after that there still is
+ * nothing for the reader. *at_end: the topic that has. False: the next look goes on. */
+static bool meet_topic(serve_events *e, follow *f, bool halted, topic **at_end)
+{
+    topic *t = *at_end != NULL ? *at_end : topic_of(e, f);
+
+    if (t != NULL && *at_end == NULL) {
+        *at_end = t;
+        return topic_look(t);
+    }
+    if (t == NULL && (t = topic_new(e, f)) == NULL)
+        return false;
+    snprintf(f->cursor, sizeof f->cursor, "%s", pawl_items_cursor(t->reader));
+    f->halted = halted;
+    go_live(f, t);
+    return false;
+}
+
+/* Reads with its own reader, a page or PORTION changes at a time. */
 static void catch_up(serve_events *e, follow *f)
 {
     topic *at_end = NULL;
     pawl_item_change ch;
     pawl_err err = { 0 };
 
-    for (int i = 0; i < PORTION && f->state == FOLLOW_CATCHING && !f->w->gone; i++) {
-        const pawl_code rc = pawl_items_next(f->reader, &ch, &err);
+    for (int i = 0; f->state == FOLLOW_CATCHING && !f->w->gone; i++) {
+        const pawl_code rc = i < PORTION ? pawl_items_next(f->reader, &ch, &err) : PAWL_INTERRUPTED;
         outgoing n;
 
-        if (rc < 0) {
+        if (rc == PAWL_INTERRUPTED) {
+            e->more = true;     /* before its cursor, or behind it */
+            return;
+        } else if (rc < 0) {
             finish_with_error(f->w, &err);
-        } else if (rc != PAWL_OK && at_end != NULL) {
-            f->halted = rc == PAWL_HALTED;
-            snprintf(f->cursor, sizeof f->cursor, "%s", pawl_items_cursor(f->reader));
-            go_live(f, at_end);
         } else if (rc != PAWL_OK) {
-            at_end = topic_of(e, f, &err);
-            if (at_end == NULL && err.code != PAWL_OK && err.code != PAWL_NOMEM)
-                finish_with_error(f->w, &err);
-            if (at_end == NULL || !topic_look(at_end))
-                return;         /* no memory, or much to read: the next look goes on */
+            if (!meet_topic(e, f, rc == PAWL_HALTED, &at_end))
+                return;
         } else {
             at_end = NULL;
             if (outgoing_make(&n, &ch, f->life, f->reader))
@@ -419,6 +383,8 @@ static void watcher_free(watcher *w)
     serve_events *e = w->e;
 
     finish(w, NULL);
+    if (e->turn == w)
+        e->turn = w->next;
     *(w->prev != NULL ? &w->prev->next : &e->watchers) = w->next;
     if (w->next != NULL)
         w->next->prev = w->prev;
@@ -474,21 +440,12 @@ static void sweep(serve_events *e)
     }
 }
 
-static pawl_code life_of(serve_events *e, const char *run, uint64_t *life, pawl_err *err)
-{
-    pawl_head head = { 0 };
-    const pawl_code rc = e->s->store->verbs->head(e->s->store, run, &head, err);
-
-    *life = head.life;
-    return rc;
-}
-
 /* Whether the run is still there; a reader at its end does not look. */
 static bool topic_lives(serve_events *e, topic *t)
 {
     pawl_err err = { 0 };
     uint64_t life = 0;
-    const pawl_code rc = life_of(e, t->run, &life, &err);
+    const pawl_code rc = run_life(e->s->store, t->run, &life, &err);
 
     if ((rc == PAWL_OK && life == t->life) || (rc != PAWL_OK && rc != PAWL_GONE))
         return true;            /* a store that cannot be read now is the reader's matter */
@@ -499,18 +456,69 @@ static bool topic_lives(serve_events *e, topic *t)
     return false;
 }
 
+/* A part of those who catch up, in turn, so that one look reads at most CATCHING of the pages and portions. */
+static void catch_up_some(serve_events *e)
+{
+    watcher *first = e->turn != NULL ? e->turn : e->watchers, *w = first;
+    unsigned left = CATCHING;
+
+    while (w != NULL && left > 0) {
+        for (size_t i = 0; i < w->n && !w->gone; i++)
+            if (w->follows[i].state == FOLLOW_CATCHING) {
+                catch_up(e, &w->follows[i]);
+                left -= left > 0;
+            }
+        w = w->next != NULL ? w->next : e->watchers;
+        if (w == first)
+            break;
+    }
+    e->turn = w != first ? w : NULL;
+    e->more = e->more || left == 0;
+}
+
+/* At most TOPICS of those with much to read; the others come first the next time. */
+static void look_at_topics(serve_events *e)
+{
+    topic *last = NULL;
+    unsigned left = TOPICS;
+
+    for (topic *t = e->topics; t != NULL && left > 0; last = t, t = t->next)
+        if (topic_lives(e, t) && !topic_look(t)) {
+            left--;
+            e->more = true;
+        }
+    if (left > 0 || last == NULL || last->next == NULL)
+        return;
+    topic **end = &last->next;
+
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = e->topics;
+    e->topics = last->next;
+    last->next = NULL;
+}
+
+static void look(void *ctx);
+
+/* There is more to read: not in this turn of the loop, and not only after LOOK_MS. */
+static void look_again(void *ctx)
+{
+    serve_events *e = ctx;
+
+    e->posted = false;
+    look(e);
+}
+
 static void look(void *ctx)
 {
     serve_events *e = ctx;
 
-    for (topic *t = e->topics; t != NULL; t = t->next)
-        if (topic_lives(e, t))
-            topic_look(t);
-    for (watcher *w = e->watchers; w != NULL; w = w->next)
-        for (size_t i = 0; i < w->n && !w->gone; i++)
-            if (w->follows[i].state == FOLLOW_CATCHING)
-                catch_up(e, &w->follows[i]);
+    e->more = false;
+    look_at_topics(e);
+    catch_up_some(e);
     sweep(e);
+    if (e->more && e->watchers != NULL && !e->posted)
+        e->posted = http_post(e->s->http, look_again, e);
 }
 
 static void beat(void *ctx)
@@ -576,57 +584,6 @@ void events_free(serve_events *e)
 
 /* ---- requests ------------------------------------------------------------------------------------------------------------------------------- */
 
-/* "message,tool_call" as bits; 0: there is an unknown one. */
-static unsigned kinds_of(const char *names)
-{
-    unsigned all = 0;
-
-    if (names == NULL)
-        return 2 * PAWL_ITEM_USAGE - 1;
-    while (*names != '\0') {
-        const size_t size = strcspn(names, ",");
-        unsigned bit = 1;
-
-        while (bit <= PAWL_ITEM_USAGE && (strlen(pawl_item_kind_name((pawl_item_kind)bit)) != size ||
-                                          strncmp(pawl_item_kind_name((pawl_item_kind)bit), names, size) != 0))
-            bit *= 2;
-        if (bit > PAWL_ITEM_USAGE)
-            return 0;
-        all |= bit;
-        names += size + (names[size] == ',' ? 1 : 0);
-    }
-    return all;
-}
-
-static const char kinds_wrong[] = "kinds: names separated by commas, of run, message, tool_call, node, task, wait, child, artifact, error, usage";
-
-/* If this word of an id is of `run`, its cursor as the store has it. False: it is of another run. PAWL_GONE in `err`: of an earlier one with this id. */
-static bool cursor_read(const char *word, size_t n, const char *run, uint64_t life, char cursor[CURSOR_BYTES], pawl_err *err)
-{
-    const size_t size = strlen(run);
-    const char *rest = word + size;
-    char *end = NULL;
-
-    if (n <= size || strncmp(word, run, size) != 0 || (*rest != ':' && *rest != '~'))
-        return false;
-    if (*rest == '~') {
-        const uint64_t of = strtoull(rest + 1, &end, 16);
-
-        if (end == rest + 1 || *end != ':' || end >= word + n)
-            return false;
-        if (of != life)
-            fail(err, PAWL_GONE, "%s: the cursor is of an earlier run with this id, which was removed", run);
-        rest = end;
-    }
-    n -= (size_t)(rest - word);
-    if (size + n >= CURSOR_BYTES)
-        return false;
-    memcpy(cursor, run, size);
-    memcpy(cursor + size, rest, n);
-    cursor[size + n] = '\0';
-    return true;
-}
-
 /* The places of the runs in `from`, the id of an event: words separated by blanks, each of one of them. */
 static pawl_code cursors_read(watcher *w, const char *from, pawl_err *err)
 {
@@ -635,7 +592,7 @@ static pawl_code cursors_read(watcher *w, const char *from, pawl_err *err)
         bool found = n == 0;
 
         for (size_t i = 0; i < w->n && !found; i++)
-            found = cursor_read(from, n, w->follows[i].run, w->follows[i].life, w->follows[i].cursor, err);
+            found = item_cursor_read(from, n, w->follows[i].run, w->follows[i].life, w->follows[i].cursor, err);
         if (!found)
             return fail(err, PAWL_INVALID, "from: a word of it is no cursor of a run of this stream");
         from += n + (from[n] == ' ' ? 1 : 0);
@@ -681,7 +638,7 @@ static bool open_readers(watcher *w, const char *from)
     size_t opened = 0;
 
     for (size_t i = 0; i < w->n && err.code == PAWL_OK; i++)
-        (void)life_of(w->e, w->follows[i].run, &w->follows[i].life, &err);
+        (void)run_life(w->e->s->store, w->follows[i].run, &w->follows[i].life, &err);
     if (err.code == PAWL_OK && cursors_read(w, from, &err) == PAWL_OK)
         for (; opened < w->n; opened++) {
             follow *f = &w->follows[opened];
@@ -702,7 +659,7 @@ void events_follow(serve_events *e, http_req *r, const admitted *by, const char 
                    const char *kinds, bool until_end)
 {
     static const http_field fields[] = { { "Content-Type", "text/event-stream" }, { "Cache-Control", "no-store" }, { "X-Accel-Buffering", "no" } };
-    const unsigned bits = kinds_of(kinds);
+    const unsigned bits = items_kinds(kinds);
 
     for (size_t i = 0; i < nruns; i++)
         for (size_t k = 0; k < i; k++)
@@ -711,7 +668,7 @@ void events_follow(serve_events *e, http_req *r, const admitted *by, const char 
                 return;
             }
     if (bits == 0) {
-        problem(r, 400, "invalid", kinds_wrong);
+        problem(r, 400, "invalid", items_kinds_wrong);
         return;
     }
     if (strcmp(http_method(r), "HEAD") == 0) {
@@ -743,47 +700,4 @@ void events_follow(serve_events *e, http_req *r, const admitted *by, const char 
     http_stream(r, 200, fields, 3);
     if (!w->gone)
         http_put(r, e->heartbeat);      /* so that a client knows at once that the stream is there */
-}
-
-void items_page(server *s, http_req *r, const char *run, const char *from, const char *kinds, size_t limit)
-{
-    char cursor[CURSOR_BYTES] = "";
-    pawl_items_options o = { .kinds = kinds_of(kinds) };
-    pawl_item_change ch;
-    pawl_err err = { 0 };
-    pawl_items *reader = NULL;
-    pawl_code rc = PAWL_OK;
-    uint64_t life = 0;
-    size_t n = 0;
-    buf b;
-
-    if (o.kinds == 0)
-        fail(&err, PAWL_INVALID, "%s", kinds_wrong);
-    else if (life_of(s->events, run, &life, &err) == PAWL_OK && from != NULL && !cursor_read(from, strlen(from), run, life, cursor, &err))
-        fail(&err, PAWL_INVALID, "from: no cursor of this run");
-    o.from = cursor[0] != '\0' ? cursor : NULL;
-    if (err.code == PAWL_OK)
-        reader = pawl_items_open(NULL, s->store, run, &o, &err);
-    if (reader == NULL) {
-        reply_of(r, &err);
-        return;
-    }
-    buf_init(&b, NULL);
-    buf_word(&b, "{\"changes\":[");
-    while (n < limit && (rc = pawl_items_next(reader, &ch, &err)) == PAWL_OK) {
-        const char *json = pawl_items_json(reader, NULL);
-
-        buf_text(&b, n++ > 0 ? "," : "");
-        change_json(&b, &ch, life, json != NULL ? json : "null");
-    }
-    buf_word(&b, "],\"cursor\":\"");
-    cursor_text(&b, pawl_items_cursor(reader), run, life);
-    buf_fmt(&b, "\",\"more\":%s,\"over\":%s}\n", rc == PAWL_OK ? "true" : "false", rc == PAWL_HALTED ? "true" : "false");
-    pawl_items_close(reader);
-    if (rc < 0) {
-        buf_free(&b);
-        problem_of(r, &err);
-        return;
-    }
-    text_reply(r, "application/json", &b);
 }

@@ -35,11 +35,10 @@ void serve_items(server *s, http_req *r, const admitted *by, const char *run, co
     char *end = NULL;
     const unsigned long n = limit != NULL ? strtoul(limit, &end, 10) : 100;
 
-    (void)by;
     if (limit != NULL && (*limit < '0' || *limit > '9' || *end != '\0' || n < 1 || n > 1000))
         problem(r, 400, "invalid", "limit: a number from 1 to 1000");
     else
-        items_page(s, r, run, params_get(p, "from"), params_get(p, "kinds"), n);
+        calls_page(s->calls, r, by, &(items_order){ run, params_get(p, "from"), params_get(p, "kinds"), n });
 }
 
 /* A client that comes back says where it was. */

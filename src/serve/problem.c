@@ -42,23 +42,37 @@ void problem_of(http_req *r, const pawl_err *err)
     problem(r, problem_status(err->code), pawl_code_name(err->code), err->text[0] != '\0' ? err->text : pawl_code_name(err->code));
 }
 
-void text_reply(http_req *r, const char *type, buf *body)
+void text_tag(const buf *body, char tag[TAG_BYTES])
+{
+    hash h;
+
+    hash_of(body->data, body->size, &h);
+    tag[0] = '"';
+    hash_hex(&h, tag + 1);
+    memcpy(tag + 1 + HASH_HEX, "\"", 2);
+}
+
+void text_reply_tagged(http_req *r, const char *type, buf *body, const char *tag)
 {
     const char *known = http_header(r, "if-none-match");
-    char tag[HASH_HEX + 3] = "\"";
-    hash h;
 
     if (body->failed) {
         buf_free(body);
         problem(r, 503, "nomem", "no memory for this reply");
         return;
     }
-    hash_of(body->data, body->size, &h);
-    hash_hex(&h, tag + 1);
-    memcpy(tag + 1 + HASH_HEX, "\"", 2);
     const http_field fields[] = { { "ETag", tag }, { "Cache-Control", "no-cache" }, { "Content-Type", type } };
     const bool same = known != NULL && (strcmp(known, "*") == 0 || strstr(known, tag) != NULL);
 
     http_reply(r, same ? 304 : 200, fields, same ? 2 : 3, body->data, body->size);
     buf_free(body);
+}
+
+void text_reply(http_req *r, const char *type, buf *body)
+{
+    char tag[TAG_BYTES] = "";
+
+    if (!body->failed)
+        text_tag(body, tag);
+    text_reply_tagged(r, type, body, tag);
 }

@@ -3,6 +3,7 @@
 #define SERVE_SERVE_INNER_H
 
 #include "net/http/http.h"
+#include "pawl/items.h"
 #include "serve/serve.h"
 
 typedef struct serve_calls serve_calls;         /* calls.c: the thread that performs verbs */
@@ -42,6 +43,9 @@ void problem_with(http_req *r, unsigned status, const char *code, const char *de
 void problem_of(http_req *r, const pawl_err *err);     /* by its code */
 unsigned problem_status(pawl_code code);
 void text_reply(http_req *r, const char *type, buf *body);      /* 200, or 304 by If-None-Match; frees `body` */
+enum { TAG_BYTES = HASH_HEX + 3 };
+void text_tag(const buf *body, char tag[TAG_BYTES]);            /* any thread */
+void text_reply_tagged(http_req *r, const char *type, buf *body, const char *tag);     /* the same for a large one, whose tag another thread made */
 
 /* ---- guard.c: who may ask ---------------------------------------------------------------------------------------------- */
 
@@ -181,12 +185,27 @@ serve_metrics *metrics_new(server *s, pawl_err *err);
 void metrics_free(serve_metrics *m);    /* after the loop has ended */
 void serve_metrics_text(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 
+/* ---- items.c ---------------------------------------------------------------------------------------------------------------------- */
+
+enum { ITEM_CURSOR_MAX = 256 };
+pawl_code run_life(pawl_store *store, const char *run, uint64_t *life, pawl_err *err);
+void item_cursor_put(buf *b, const char *cursor, const char *run, uint64_t life);      /* "RUN~LIFE:SEQ.INDEX" */
+void item_change_put(buf *b, const pawl_item_change *ch, uint64_t life, const char *json);
+unsigned items_kinds(const char *names);        /* "message,tool_call" as bits; NULL: all. 0: there is an unknown one */
+extern const char items_kinds_wrong[];
+/* If this word of an id is of `run`, its cursor as the store has it. False: it is of another run. PAWL_GONE in `err`: of an earlier one with this id. */
+bool item_cursor_read(const char *word, size_t n, const char *run, uint64_t life, char cursor[ITEM_CURSOR_MAX], pawl_err *err);
+typedef struct items_order { const char *run, *from, *kinds; size_t limit; } items_order;        /* from, kinds: NULL, not given */
+pawl_code items_page(pawl_store *store, const items_order *o, buf *out, pawl_err *err);
+
 /* ---- calls.c ------------------------------------------------------------------------------------------------------------------ */
 
 serve_calls *calls_new(server *s, pawl_err *err);
 void calls_free(serve_calls *c);        /* after the loop has ended */
 /* Performs `words` (copied) and replies with what is printed, as `type`. */
 void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *const *words, size_t n, const call_order *how);
+/* Reads a page of items (`o` is copied), which may cost reading a journal, and replies with it. */
+void calls_page(serve_calls *c, http_req *r, const admitted *by, const items_order *o);
 
 /* ---- events.c --------------------------------------------------------------------------------------------------------------------- */
 
@@ -197,8 +216,6 @@ void events_follow(serve_events *e, http_req *r, const admitted *by, const char 
                    const char *kinds, bool until_end);
 void events_counted(const serve_events *e, size_t *streams, size_t *runs);      /* that are open; that are followed */
 void events_drain(serve_events *e);     /* every stream gets the event "drain", and ends */
-/* A page of items, as JSON. */
-void items_page(server *s, http_req *r, const char *run, const char *from, const char *kinds, size_t limit);
 
 /* ---- a2a_routes.c, a2a_follow.c, a2a_card.c: the routes of A2A ------------------------------------------------------------------------ */
 

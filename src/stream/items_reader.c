@@ -4,6 +4,7 @@
  * pawl_items_stop() on any. Locks are those of the stream. Invariant: everything before the cursor was projected, and was skipped or returned once. */
 #include "kernel/item.h"
 #include "kernel/names.h"
+#include "stream/items_paged.h"
 #include "stream/projection.h"
 #include "stream/stream.h"
 
@@ -11,6 +12,8 @@
 
 enum { ITEM_CURSOR_BYTES = RUN_BYTES_MAX + CURSOR_BYTES + 24 };
 enum { STREAM_KINDS = PAWL_STREAM_UPDATES | PAWL_STREAM_MESSAGES | PAWL_STREAM_TASKS | PAWL_STREAM_CUSTOM };
+
+typedef struct item_spot { uint64_t seq, index, k; bool has_k; } item_spot;
 
 struct pawl_items {
     pawl_alloc alloc;
@@ -20,6 +23,8 @@ struct pawl_items {
     unsigned kinds;
     bool at_place;              /* the current place was projected: its changes are p.changes */
     size_t next;                /* the change that is returned next */
+    item_spot to;               /* the initial cursor */
+    bool now, seeking;          /* it is not reached yet */
     size_t skip;                /* number of changes of the next place that are before the initial cursor */
     bool headed;                /* `head` is that of the current place */
     pawl_stream_event head;     /* of the current place, or of the live event */
@@ -28,8 +33,6 @@ struct pawl_items {
     buf json;
     char cursor[ITEM_CURSOR_BYTES];
 };
-
-typedef struct item_spot { uint64_t seq, index, k; bool has_k; } item_spot;
 
 /* ---- cursors --------------------------------------------------------------------------------------------- */
 
@@ -95,40 +98,69 @@ static pawl_code pass_place(void *ctx, line_walk *w, pawl_err *err)
     return project_place(&r->p, w, err);
 }
 
-/* Projects everything up to the cursor without returning it. */
-static pawl_code items_seek(pawl_items *r, const char *from, pawl_err *err)
+/* The items that are open at the base come first. */
+static void seek_done(pawl_items *r)
 {
-    pawl_stream *s = r->s;
-    bool now = strcmp(from, "now") == 0;
-    const uint64_t first = s->w.base_seq + 1;
-    item_spot to = { .seq = first };
-    pawl_code rc;
+    r->seeking = false;
+    r->at_place = r->next < r->p.nchanges;
+    if (r->at_place)
+        cursor_set(r, r->p.seq, 0, r->next, r->p.nchanges);
+    else
+        cursor_set(r, r->s->w.at.seq, r->s->w.index, 0, 0);
+}
 
-    s->pruned = false;          /* the cursor is after that gap */
-    if (!now && !spot_read(s->run, from, &to))
-        return fail(err, PAWL_INVALID, "%s: \"%.160s\" is no cursor of its: RUN:SEQ.INDEX, as a reader gave it, or now", s->run, from);
-    if (!now && to.seq < first)
-        return fail(err, PAWL_GONE, "%s: cursor \"%.160s\" was pruned: entries up to %llu are gone, go on from %llu.0", s->run, from,
-                    (unsigned long long)first - 1, (unsigned long long)first);
-    if (!now && to.seq == first && to.index == 0) {
-        r->next = to.has_k ? (size_t)to.k : SIZE_MAX;
-        return PAWL_OK;
-    }
-    r->next = SIZE_MAX;
-    r->skip = (size_t)to.k;
-    rc = stream_seek(s, now, to.seq, to.has_k && to.index > 0 ? to.index - 1 : to.index, pass_place, r, err);
+/* Projects what is before the cursor without returning it; PAWL_INTERRUPTED: not all of it. */
+static pawl_code seek_on(pawl_items *r, unsigned *reads, pawl_err *err)
+{
+    const item_spot *to = &r->to;
+    char text[CURSOR_BYTES];
+    pawl_code rc = stream_seek(r->s, r->now, to->seq, to->has_k && to->index > 0 ? to->index - 1 : to->index, reads, pass_place, r, err);
+
+    snprintf(text, sizeof text, "%llu.%llu", (unsigned long long)to->seq, (unsigned long long)to->index);
     if (rc == PAWL_PENDING)
-        rc = now ? PAWL_OK : stream_beyond(s, from, err);
-    s->look = true;
+        rc = r->now ? PAWL_OK : stream_beyond(r->s, text, err);
+    r->s->look = true;
+    if (rc == PAWL_OK)
+        seek_done(r);
     return rc;
 }
 
-pawl_items *pawl_items_open(pawl_engine *e, pawl_store *store, const char *run, const pawl_items_options *options, pawl_err *err)
+/* Whether the cursor is one of this run that is not pruned. r->seeking: the reader is not there yet. */
+static pawl_code seek_begin(pawl_items *r, const char *from, pawl_err *err)
+{
+    pawl_stream *s = r->s;
+    const uint64_t first = s->w.base_seq + 1;
+
+    r->now = strcmp(from, "now") == 0;
+    r->to = (item_spot){ .seq = first };
+    s->pruned = false;          /* the cursor is after that gap */
+    if (!r->now && !spot_read(s->run, from, &r->to))
+        return fail(err, PAWL_INVALID, "%s: \"%.160s\" is no cursor of its: RUN:SEQ.INDEX, as a reader gave it, or now", s->run, from);
+    if (!r->now && r->to.seq < first)
+        return fail(err, PAWL_GONE, "%s: cursor \"%.160s\" was pruned: entries up to %llu are gone, go on from %llu.0", s->run, from,
+                    (unsigned long long)first - 1, (unsigned long long)first);
+    r->seeking = r->now || r->to.seq != first || r->to.index != 0;
+    r->next = !r->seeking && r->to.has_k ? (size_t)r->to.k : SIZE_MAX;
+    r->skip = r->seeking ? (size_t)r->to.k : 0;
+    return PAWL_OK;
+}
+
+/* Whether the run has come that far: what can be said before the journal is read. */
+static pawl_code seek_possible(pawl_items *r, const char *from, pawl_err *err)
+{
+    pawl_head head;
+    const pawl_code rc = r->seeking && !r->now ? r->s->store->verbs->head(r->s->store, r->s->run, &head, err) : PAWL_OK;
+
+    return rc == PAWL_OK && r->seeking && !r->now && r->to.seq > head.seq + 1 ? stream_beyond(r->s, from, err) : rc;
+}
+
+static pawl_items *reader_open(pawl_engine *e, pawl_store *store, const char *run, const pawl_items_options *options, bool paged, pawl_err *err)
 {
     static const pawl_items_options usual;
     const pawl_items_options *o = options != NULL ? options : &usual;
     const pawl_stream_options all = { .kinds = STREAM_KINDS, .wake = o->wake, .wake_ctx = o->wake_ctx };
     pawl_alloc alloc = mem_or_default(NULL);
+    pawl_code rc;
     pawl_items *r;
 
     if ((o->kinds & ~(PAWL_ITEM_LINE * 2u - 1)) != 0) {
@@ -143,16 +175,27 @@ pawl_items *pawl_items_open(pawl_engine *e, pawl_store *store, const char *run, 
     r->kinds = o->kinds != 0 ? o->kinds : PAWL_ITEM_LINE - 1;
     r->head = (pawl_stream_event){ .path = "", .node = "" };
     buf_init(&r->json, &alloc);
-    if (base_begin(r, e, store, run, &all, err) != PAWL_OK || (o->from != NULL && items_seek(r, o->from, err) != PAWL_OK)) {
-        pawl_items_close(r);
-        return NULL;
-    }
-    r->at_place = r->next < r->p.nchanges;      /* items that are open at the base */
-    if (r->at_place)
-        cursor_set(r, r->p.seq, 0, r->next, r->p.nchanges);
-    else
-        cursor_set(r, r->s->w.at.seq, r->s->w.index, 0, 0);
-    return r;
+    rc = base_begin(r, e, store, run, &all, err);
+    if (rc == PAWL_OK && o->from != NULL)
+        rc = seek_begin(r, o->from, err);
+    if (rc == PAWL_OK && r->seeking)
+        rc = paged ? seek_possible(r, o->from, err) : seek_on(r, NULL, err);
+    else if (rc == PAWL_OK)
+        seek_done(r);
+    if (rc == PAWL_OK)
+        return r;
+    pawl_items_close(r);
+    return NULL;
+}
+
+pawl_items *pawl_items_open(pawl_engine *engine, pawl_store *store, const char *run, const pawl_items_options *options, pawl_err *err)
+{
+    return reader_open(engine, store, run, options, false, err);
+}
+
+pawl_items *items_open_paged(pawl_store *store, const char *run, const pawl_items_options *options, pawl_err *err)
+{
+    return reader_open(NULL, store, run, options, true, err);
 }
 
 void pawl_items_close(pawl_items *r)
@@ -277,6 +320,8 @@ pawl_code pawl_items_next(pawl_items *r, pawl_item_change *out, pawl_err *err)
     if (r->p.failed)
         return fail(err, PAWL_NOMEM, "%s: no memory for its items: open another reader at its cursor", r->s->run);
     r->given = NULL;
+    if (r->seeking && (rc = seek_on(r, &(unsigned){ 1 }, err)) != PAWL_OK)
+        return rc;
     if (r->s->pruned) {         /* the gap comes before the items that are open after it */
         if ((rc = stream_step(r->s, false, &r->head, err)) == PAWL_OK)
             live_given(r, out);

@@ -5,12 +5,13 @@
  * skipped, so no durable event comes twice. */
 #include "kernel/journal/codec.h"
 #include "kernel/names.h"
+#include "stream/items_paged.h"
 #include "stream/stream.h"
 #include "effect/effect.h"
 
 #include <string.h>
 
-enum { READ_ENTRIES = 256, READ_BYTES = 1 << 18, POLL_LEAST_MS = 2, POLL_MOST_MS = 64 };   /* the poll interval doubles while nothing new comes */
+enum { READ_ENTRIES = ITEMS_PAGE, READ_BYTES = 1 << 18, POLL_LEAST_MS = 2, POLL_MOST_MS = 64 };   /* the poll interval doubles while nothing new comes */
 
 /* ---- lines from the store ------------------------------------------------------------------------- */
 
@@ -459,8 +460,9 @@ bool cursor_read(const char *text, uint64_t *seq, uint64_t *index)
     return end != NULL && *end == '\0' && *seq > 0;
 }
 
-/* Skips everything up to that place, or up to the end; PAWL_PENDING: it does not exist yet. `fn` is called for each place before it is skipped. */
-pawl_code stream_seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, place_fn *fn, void *ctx, pawl_err *err)
+/* Skips everything up to that place, or up to the end; PAWL_PENDING: it does not exist yet. `fn` is called for each place before it is skipped. *reads (NULL:
+ * no limit): how often the store may be read, READ_ENTRIES at a time; PAWL_INTERRUPTED: that was not enough, and the same call again goes on. */
+pawl_code stream_seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, unsigned *reads, place_fn *fn, void *ctx, pawl_err *err)
 {
     pawl_code rc = PAWL_OK;
 
@@ -468,8 +470,14 @@ pawl_code stream_seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, pl
     while (now || r->w.at.seq < seq || (r->w.at.seq == seq && r->w.index < index)) {
         bool there = r->w.at.seq == seq && r->w.index + 1 == index;
 
-        if (r->w.entry == NULL && r->lines_at == r->lines.size && (rc = lines_read(r, err)) != PAWL_OK)
-            return rc;
+        if (r->w.entry == NULL && r->lines_at == r->lines.size) {
+            if (reads != NULL && *reads == 0)
+                return PAWL_INTERRUPTED;
+            if (reads != NULL)
+                --*reads;
+            if ((rc = lines_read(r, err)) != PAWL_OK)
+                return rc;
+        }
         if (r->w.entry == NULL && (rc = line_first(r, err)) != PAWL_OK)
             return rc;
         if (fn != NULL && (rc = fn(ctx, &r->w, err)) != PAWL_OK)
@@ -507,7 +515,7 @@ static pawl_code stream_begin(pawl_stream *r, const char *from, pawl_err *err)
         return stream_beyond(r, from, err);
     r->w.at.seq = r->w.st != NULL ? first : now ? head.seq + 1 : seq;
     r->w.receipts_whole = r->w.at.seq == 1;
-    rc = stream_seek(r, now, seq, index, NULL, NULL, err);
+    rc = stream_seek(r, now, seq, index, NULL, NULL, NULL, err);
     if (rc == PAWL_PENDING)
         rc = now ? PAWL_OK : stream_beyond(r, from, err);
     r->look = true;

@@ -48,7 +48,7 @@ pawl_code stream_step(pawl_stream *r, bool json, pawl_stream_event *ev, pawl_err
 const char *live_json(pawl_stream *r, const pawl_stream_event *ev, pawl_err *err);      /* of that event, until the next one; NULL: no memory */
 void stream_rest(pawl_stream *r, int64_t until);        /* waits until something may have been added, or until that time (steady_ms) */
 typedef pawl_code place_fn(void *ctx, line_walk *w, pawl_err *err);
-pawl_code stream_seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, place_fn *fn, void *ctx, pawl_err *err);
+pawl_code stream_seek(pawl_stream *r, bool now, uint64_t seq, uint64_t index, unsigned *reads, place_fn *fn, void *ctx, pawl_err *err);
 pawl_code stream_beyond(const pawl_stream *r, const char *from, pawl_err *err);
 bool cursor_read(const char *text, uint64_t *seq, uint64_t *index);     /* "SEQ.INDEX" */
 
