@@ -29,6 +29,7 @@ typedef struct verb_call {
     serve_verb verb;
     items_order page;           /* instead of a verb; no run: none */
     pawl_err err;               /* of the page */
+    bool differs;               /* the run is not as If-Match says */
     char tag[TAG_BYTES];        /* of a reply with 200; made by the thread, since a reply may be large */
 } verb_call;
 
@@ -132,6 +133,8 @@ static void call_done(void *ctx)
     http_set(k->r, NULL, NULL);
     if (k->how.done != NULL)
         k->how.done(k->how.ctx, k->code, &k->verb, k->out.failed ? NULL : &k->out);
+    else if (k->differs)
+        problem(k->r, 412, "conflict", "the run has changed since; GET it again");
     else if (k->page.run != NULL)
         page_reply(k);
     else
@@ -151,6 +154,25 @@ static void call_fails(http_req *r, const call_order *how, pawl_code why, const 
         problem(r, 503, pawl_code_name(why), text);
 }
 
+/* Whether the run is as the client has seen it: its text is that of GET /v1/runs/RUN. What another process writes between this and the verb is not seen. */
+static bool is_as_seen(serve_calls *c, const verb_call *k)
+{
+    char show[] = "show", json[] = "--json", end[] = "--", tag[TAG_BYTES] = "", *words[] = { show, json, end, (char *)(uintptr_t)k->how.of };
+    serve_verb look = { .who = k->verb.who, .n = 4, .words = words };
+    bool same;
+    buf out;
+
+    if (strcmp(k->how.match, "*") == 0)
+        return true;
+    buf_init(&out, NULL);
+    look.out = &out;
+    if (c->s->config->verb(c->s->config->ctx, &look) == 0 && !out.failed)
+        text_tag(&out, tag);
+    same = tag[0] != '\0' && strstr(k->how.match, tag) != NULL;
+    buf_free(&out);
+    return same;
+}
+
 static void perform_one(serve_calls *c, verb_call *k)
 {
     const serve_config *config = c->s->config;
@@ -160,6 +182,8 @@ static void perform_one(serve_calls *c, verb_call *k)
         k->err.code = PAWL_CANCELED;
         return;
     }
+    if (k->how.match != NULL && (k->differs = !is_as_seen(c, k)))
+        return;
     if (k->page.run != NULL)
         (void)!items_page(c->store, &k->page, &k->out, &k->err);
     else
@@ -270,6 +294,8 @@ static verb_call *call_new(serve_calls *c, http_req *r, const admitted *by, cons
     buf_init(&k->out, NULL);
     for (size_t i = 0; i < n; i++)
         buf_put(&k->text, texts[i], strlen(texts[i]) + 1);
+    for (size_t i = 0; i < 2 && how->match != NULL; i++)
+        buf_put(&k->text, i == 0 ? how->match : how->of, strlen(i == 0 ? how->match : how->of) + 1);
     k->after = c->all;
     if (k->after != NULL)
         k->after->before = k;
@@ -282,6 +308,10 @@ static verb_call *call_new(serve_calls *c, http_req *r, const admitted *by, cons
     }
     for (size_t i = 0; i < n; i++, at += strlen(k->text.data + at) + 1)
         k->words[i] = k->text.data + at;
+    if (how->match != NULL) {
+        k->how.match = k->text.data + at;
+        k->how.of = k->how.match + strlen(k->how.match) + 1;
+    }
     http_set(r, k, call_gone);
     return k;
 }

@@ -141,6 +141,18 @@ static bool key_fits(http_req *r, const route *row, const char *run, params *p, 
     return true;
 }
 
+/* If-Match goes with what changes a run. With a key the request may come again, after what it changed. False: the problem was replied. */
+static bool match_fits(http_req *r, const route *row, const char *run, call_order *how)
+{
+    how->match = http_header(r, "if-match");
+    how->of = run;
+    if (how->match == NULL || (strcmp(row->method, "GET") != 0 && run != NULL && how->key == NULL))
+        return true;
+    problem(r, 400, "invalid", how->key != NULL ? "If-Match: not with an Idempotency-Key, whose request may come again after its change"
+                                               : "If-Match: only with what changes a run");
+    return false;
+}
+
 /* The words of the row's verb: options as --NAME=VALUE, so that no value is taken for an option, and runs and arguments after "--". `subject`: the run or
  * the machine to which an Idempotency-Key belongs. */
 static void serve_words(server *s, http_req *r, const route *row, const admitted *by, const char *const *runs, size_t nruns, const char *subject,
@@ -152,7 +164,8 @@ static void serve_words(server *s, http_req *r, const route *row, const admitted
     body_words body;
     size_t n = 0;
 
-    if (!body_fits(r, row, by, p, &body) || !key_fits(r, row, subject, p, &how.key))
+    if (!body_fits(r, row, by, p, &body) || !key_fits(r, row, subject, p, &how.key) ||
+        !match_fits(r, row, nruns > 0 && how.machine == NULL ? runs[0] : NULL, &how))
         return;
     words[n++] = row->verb;
     for (size_t i = 0; row->given[i] != NULL; i++)

@@ -115,6 +115,7 @@ typedef struct call_order {
     unsigned fine;              /* the exit codes that are no error, as bits */
     unsigned status;            /* of success; 200 has an entity tag, 201 a Location, 204 no body */
     const char *machine;        /* the hash of the machine of a new run; NULL: any */
+    const char *match, *of;     /* If-Match, of the run `of`: 412 if GET of it now has another ETag; NULL: not given */
     const char *key;            /* the Idempotency-Key, with what it belongs to; NULL: none */
     bool once;                  /* what was delivered under that key before is all that is asked */
     /* Gets what became of it, in place of a reply, on the loop; `code` below 0: the verb was not performed, and `out` is NULL. NULL: it is replied. */

@@ -117,6 +117,7 @@ static const parameter begin_members[] = {
 
 /* ---- the table ---------------------------------------------------------------------------------------------------------------- */
 
+static const char *const verified[] = { "--verify", "--json", NULL };
 static const char *const json_only[] = { "--json", NULL }, *const left[] = { "--no-run", "--json", NULL }, *const nothing[] = { NULL };
 
 #define READS(path_, verb_, params_, what_) \
@@ -170,6 +171,8 @@ const route route_table[] = {
       .how = { .type = "text/plain; charset=utf-8", .fine = 1, .status = 200 } },
     { "GET", "/v1/runs/{run}/diff/{run}", "where two runs part: as `pawl diff --json`", SCOPE_READ, .verb = "diff", .given = json_only, .params = diff_params,
       .how = { .type = JSON, .fine = 3, .status = 200 } },
+    { "GET", "/v1/runs/{run}/replay", "whether its journal replays to what is stored: as `pawl replay --verify --json`", SCOPE_READ, .verb = "replay",
+      .given = verified, .params = none, .how = { .type = JSON, .fine = 3, .status = 200 } },
     { "GET", "/v1/runs/{run}/export", "the whole run: as `pawl export`", SCOPE_READ, .verb = "export", .given = nothing, .params = none,
       .how = { .type = "application/x-ndjson", .fine = 1, .status = 200 } },
     LEAVES("/v1/runs/{run}/answer", SCOPE_ANSWER, "answer", answer_members, "answer a question: as `pawl answer`"),
