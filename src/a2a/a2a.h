@@ -141,6 +141,7 @@ typedef struct a2a_wait {       /* that is open */
     uint8_t kind;               /* a2a_wait_kind */
     bool signature;             /* it takes signed answers alone */
     bool answered;              /* an answer is stored, and nobody has taken it yet */
+    bool child;                 /* a child run asks */
     const a2a_message *asked;
 } a2a_wait;
 typedef enum a2a_wait_kind { A2A_WAIT_QUESTION, A2A_WAIT_APPROVAL, A2A_WAIT_INPUT } a2a_wait_kind;
@@ -173,6 +174,9 @@ void a2a_task_take(a2a_task *t, const pawl_item_change *ch, a2a_json_fn *json, v
 void a2a_task_rest(a2a_task *t, a2a_event_fn *fn, void *ctx);
 /* An answer to this wait is stored (NULL: input is), and not taken yet: it does not ask any more. False: no such wait is open. */
 bool a2a_task_answered(a2a_task *t, const char *wait);
+/* What its children ask now, which its own items do not have; `kinds`: "approval", "question". A run that has children waits for them. */
+void a2a_task_children(a2a_task *t, const char *const *waits, const char *const *kinds, const pawl_bytes *specs, size_t n);
+bool a2a_task_has_children(const a2a_task *t);
 /* JSON of the output of a run that is completed, an artifact, whose event comes before that of the status; NULL: it has none. */
 void a2a_task_given(a2a_task *t, const char *output, a2a_event_fn *fn, void *ctx);
 bool a2a_task_failed(const a2a_task *t);                /* no memory: it must not be used */

@@ -394,7 +394,7 @@ static void work_changes(a2a_task *t, const pawl_item_change *ch)
         return;
     }
     if (i == 0)
-        t->open[t->nopen++].id = arena_text(&t->mem, ch->id);
+        t->open[t->nopen++] = (a2a_open){ .id = arena_text(&t->mem, ch->id), .child = ch->kind == PAWL_ITEM_CHILD };
     t->open[i > 0 ? i - 1 : t->nopen - 1].works = works;
 }
 
@@ -409,16 +409,25 @@ static bool is_at_work(const a2a_task *t)
     return t->graph ? works : t->status != PAWL_STATUS_INPUT_REQUIRED;
 }
 
-/* The wait that the status speaks of: the first that a message can answer, else one that takes a signature. `all`: also one whose answer is stored: when
- * that is known is not the same for every reader. */
+/* The wait that the status speaks of: the first that a message can answer, else one that takes a signature. `all`: also one whose answer is stored, and
+ * none of a child: when these are known is not the same for every reader. */
 static const a2a_wait *wait_asking(const a2a_task *t, bool all)
 {
     const a2a_wait *found = NULL;
 
     for (size_t i = 0; i < t->nwaits; i++)
-        if ((all || !t->waits[i].answered) && (found == NULL || (found->signature && !t->waits[i].signature)))
+        if ((all ? !t->waits[i].child : !t->waits[i].answered) && (found == NULL || (found->signature && !t->waits[i].signature)))
             found = &t->waits[i];
     return found;
+}
+
+static bool child_asks(const a2a_task *t)
+{
+    bool asks = false;
+
+    for (size_t i = 0; i < t->nwaits && !asks; i++)
+        asks = t->waits[i].child;
+    return asks;
 }
 
 static const a2a_message *newest_of_agent(const a2a_task *t)
@@ -431,7 +440,7 @@ static const a2a_message *newest_of_agent(const a2a_task *t)
 
 static a2a_status status_of(const a2a_task *t, bool all)
 {
-    const a2a_wait *w = is_at_work(t) ? NULL : wait_asking(t, all);
+    const a2a_wait *w = is_at_work(t) && (all || !child_asks(t)) ? NULL : wait_asking(t, all);
     const a2a_asks asks = w == NULL ? A2A_ASKS_NOTHING : w->signature ? A2A_ASKS_SIGNATURE : A2A_ASKS_PERSON;
     a2a_status s = { .state = a2a_state_of(t->status, asks), .time_ms = t->told.time_ms };
 
@@ -575,6 +584,52 @@ bool a2a_task_answered(a2a_task *t, const char *wait)
         if (wait != NULL ? strcmp(t->waits[i].id, wait) == 0 : t->waits[i].kind == A2A_WAIT_INPUT)
             found = t->waits[i].answered = true;
     return found;
+}
+
+bool a2a_task_has_children(const a2a_task *t)
+{
+    bool has = false;
+
+    for (size_t i = 0; i < t->nopen && !has; i++)
+        has = t->open[i].child;
+    return has;
+}
+
+/* Not of its history, which is its journal's. */
+static void child_wait_add(a2a_task *t, const char *id, const char *kind, pawl_bytes text)
+{
+    const pawl_value *spec = value_read(&t->mem, text.data, text.size, "a spec", NULL);
+    const size_t before = t->nhistory;
+    const bool guessed = t->guessed, asked_now = t->asked;
+
+    wait_opens(t, &(pawl_item_change){ .id = id, .call = id, .name = kind }, spec);
+    t->nhistory = before;
+    t->guessed = guessed;
+    t->asked = asked_now;
+    if (t->nwaits > 0 && strcmp(t->waits[t->nwaits - 1].id, id) == 0)
+        t->waits[t->nwaits - 1].child = true;
+}
+
+void a2a_task_children(a2a_task *t, const char *const *waits, const char *const *kinds, const pawl_bytes *specs, size_t n)
+{
+    for (size_t i = 0; i < t->nwaits;) {
+        size_t k = 0;
+
+        while (k < n && strcmp(t->waits[i].id, waits[k]) != 0)
+            k++;
+        if (t->waits[i].child && k == n)
+            t->waits[i] = t->waits[--t->nwaits];
+        else
+            i++;
+    }
+    for (size_t k = 0; k < n && !a2a_task_failed(t); k++) {
+        size_t i = 0;
+
+        while (i < t->nwaits && strcmp(t->waits[i].id, waits[k]) != 0)
+            i++;
+        if (i == t->nwaits)
+            child_wait_add(t, waits[k], kinds[k], specs[k]);
+    }
 }
 
 void a2a_task_given(a2a_task *t, const char *output, a2a_event_fn *fn, void *ctx)

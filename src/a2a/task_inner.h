@@ -7,6 +7,7 @@
 typedef struct a2a_open {       /* an item that is at work */
     const char *id;
     bool works;                 /* false: it waits */
+    bool child;                 /* it is a run */
 } a2a_open;
 
 struct a2a_task {

@@ -45,6 +45,7 @@ struct a2a_call {
     int64_t changed_ms;         /* of the run's head */
     int64_t due_ms;             /* on the loop's clock; 0: it waits as long as it takes */
     bool parked;
+    const char *child_wait;     /* of a child, the question that the stream told; NULL: none */
     buf unread;                 /* frames that the client has no room for */
     void (*after)(a2a_call *c, int code, const serve_verb *v, const buf *out);  /* A2A_STAGE_VERB */
     a2a_event ended;            /* of a stream: that of the end, which waits for the output; `ends`: it does */

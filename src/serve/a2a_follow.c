@@ -147,6 +147,23 @@ static void snapshot_write(a2a_call *c)
     frame_end(c, &b);
 }
 
+/* What a child asks is in its own journal: it is told at the place where this run is, when it begins to ask, and when it does not any more. */
+static void child_event(a2a_call *c, bool told)
+{
+    const a2a_event e = { .at = a2a_task_at(c->t), .status = a2a_task_status(c->t) };
+    const a2a_wait *asks = NULL;
+
+    for (size_t i = 0; i < a2a_task_waits(c->t) && asks == NULL; i++)
+        asks = a2a_task_wait(c->t, i)->child && a2a_task_wait(c->t, i)->asked == e.status.said ? a2a_task_wait(c->t, i) : NULL;
+    const bool other = asks != NULL ? c->child_wait == NULL || strcmp(c->child_wait, asks->id) != 0 : c->child_wait != NULL && e.status.state == A2A_WORKING;
+
+    c->child_wait = asks != NULL ? asks->id : NULL;
+    if (!other || told)
+        return;
+    event_write(c, &e);
+    c->finish = c->finish || is_last(c, e.status.state);
+}
+
 /* ---- the output of a run that is completed -------------------------------------------------------------------------------- */
 
 static void look_at(a2a_call *c);
@@ -239,6 +256,7 @@ static void at_end(a2a_call *c)
 
     if (c->stage == A2A_STAGE_STREAMS) {
         c->finish = c->finish || a2a_state_over(s);     /* it came back after the last event */
+        child_event(c, false);
     } else if (!streams && !is_there(c, s)) {
         return;
     } else if (c->q.method == A2A_SUBSCRIBE && c->q.version == A2A_1_0 && a2a_state_over(s)) {
@@ -255,6 +273,7 @@ static void at_end(a2a_call *c)
     } else {
         stream_begin(c);
         snapshot_write(c);
+        child_event(c, true);
         c->finish = is_last(c, s) || http_stopping(c->s->http);
     }
     if (c->finish)

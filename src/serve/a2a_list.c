@@ -178,10 +178,13 @@ static void task_put(a2a_call *c)
 {
     struct a2a_page *p = c->page;
 
+    const bool fits = c->q.state == A2A_STATES || a2a_task_status(c->t).state == c->q.state;   /* it may have changed since, or a child asks */
+
     c->changed_ms = p->all[p->at].changed_ms;   /* in the order of the list, whatever was written since */
-    if (p->out.size > 0)
+    if (fits && p->out.size > 0)
         buf_char(&p->out, ',');
-    a2a_put_task(c, &p->out, c->q.artifacts);
+    if (fits)
+        a2a_put_task(c, &p->out, c->q.artifacts);
     p->at++;
     p->left--;
 }

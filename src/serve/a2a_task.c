@@ -1,4 +1,5 @@
 /* a2a_task.c - a task for a call: the items of its run, folded, with what the store knows and the journal does not have yet. Loop thread. */
+#include "host/open_questions.h"
 #include "serve/a2a_call.h"
 #include "store/store.h"
 
@@ -75,6 +76,46 @@ static bool see_wait(void *ctx, const char *run, const pawl_waiting *w)
     return true;
 }
 
+enum { CHILD_ASKS_MOST = 32 };
+typedef struct answered_look { const char *id; bool answered; } answered_look;
+
+static bool see_answered(void *ctx, const char *run, const pawl_waiting *w)
+{
+    answered_look *l = ctx;
+
+    (void)run;
+    l->answered = l->answered || (w->answered && strcmp(w->id, l->id) == 0);
+    return !l->answered;
+}
+
+/* A run that waits for children has their questions. */
+static void look_at_children(a2a_call *c)
+{
+    const char *waits[CHILD_ASKS_MOST], *kinds[CHILD_ASKS_MOST];
+    pawl_store *store = c->s->store;
+    pawl_bytes specs[CHILD_ASKS_MOST];
+    asks all = { .works = true };
+    size_t n = 0;
+    arena mem;
+
+    arena_init(&mem, NULL, 4096);
+    if (a2a_task_has_children(c->t) && asks_read(store, &mem, c->run, &all, NULL) == PAWL_OK &&
+        asks_status(&all, PAWL_STATUS_WORKING) == PAWL_STATUS_INPUT_REQUIRED)
+        for (size_t i = 0; i < all.n && n < CHILD_ASKS_MOST; i++) {
+            const ask *a = &all.all[i];
+            answered_look l = { .id = a->w.id };
+
+            if (!ask_is_childs(a, c->run) || (a->w.kind != PAWL_WAIT_APPROVAL && a->w.kind != PAWL_WAIT_QUESTION) ||
+                store->verbs->waits(store, a->run, see_answered, &l, NULL) != PAWL_OK || l.answered)
+                continue;
+            waits[n] = a->w.id;
+            kinds[n] = a->w.kind == PAWL_WAIT_APPROVAL ? "approval" : "question";
+            specs[n++] = a->spec;
+        }
+    a2a_task_children(c->t, waits, kinds, specs, n);
+    arena_free(&mem);
+}
+
 bool a2a_look_at_mail(a2a_call *c)
 {
     pawl_store *store = c->s->store;
@@ -92,6 +133,8 @@ bool a2a_look_at_mail(a2a_call *c)
     }
     if (rc != PAWL_OK)
         a2a_fault_of(c, rc, err.text);
+    else
+        look_at_children(c);
     return rc == PAWL_OK;
 }
 

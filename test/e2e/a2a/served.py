@@ -73,6 +73,23 @@ nodes:
   c: {set: {f: '{key: "value", count: 42}'}, artifact: data, next: end}
 output: '.a2a.parts | length'
 """,
+    "parent.yaml": """
+name: parent
+state: {message: {}, out: {}}
+start: a
+nodes:
+  a: {agent: child.yaml, input: "{{.message}}", text: out, artifact: said, next: end}
+""",
+    "child.yaml": """
+agent:
+  name: child
+  model: script:child-answers.yaml
+  tools: [{name: paint, run: [echo, painted], class: exec, effect: pure}]
+""",
+    "child-answers.yaml": """
+- {match: go, after_tool: paint, reply: It is painted}
+- {match: go, reply: I paint, tools: [{name: paint, input: {}}]}
+""",
     "talker.yaml": """
 agent:
   name: talker

@@ -5,7 +5,7 @@ import time
 
 from served import FILES, Served, has, is_, main, message, said, text_of
 
-GRAPHS = ["done.yaml", "ask.yaml", "two.yaml", "slow.yaml", "fails.yaml", "signs.yaml", "whole.yaml", "talker.yaml"]
+GRAPHS = ["done.yaml", "ask.yaml", "two.yaml", "slow.yaml", "fails.yaml", "signs.yaml", "whole.yaml", "talker.yaml", "parent.yaml"]
 tests = []
 
 
@@ -40,7 +40,7 @@ def card():
     is_([(i["protocolBinding"], i["protocolVersion"]) for i in card["supportedInterfaces"]], [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3")])
     is_(card["supportedInterfaces"][0]["url"], "http://127.0.0.1:%d" % s.port)
     is_(card["capabilities"], {"extendedAgentCard": True, "pushNotifications": False, "streaming": True})
-    is_([k["id"] for k in card["skills"]], ["done", "ask", "two", "slow", "fails", "signs", "whole", "talker"])
+    is_([k["id"] for k in card["skills"]], ["done", "ask", "two", "slow", "fails", "signs", "whole", "talker", "parent"])
     has(r.headers["Cache-Control"], "max-age=")
     has(r.headers["Vary"], "A2A-Version")
     has(r.headers["Last-Modified"], "GMT")
@@ -196,6 +196,25 @@ def agent():
     is_(s.task("again", taskId=t["id"], messageId="m-2"), u)
     e = s.events("SendStreamingMessage", {"message": message("hello", taskId=t["id"], messageId="m-3")}).all()
     is_((said(e[0][1]), said(e[-1][1])), ("task", "input-required:Hello you"))
+
+
+@test
+def children():
+    """N1, N2: what a child of a run asks, its task asks, and a message with the task answers it"""
+    s = one()
+    t = s.task("go", path="/a2a/parent")
+    is_((t["status"]["state"], t["status"]["message"]["metadata"]["kind"]), ("TASK_STATE_INPUT_REQUIRED", "approval"))
+    watched = iter(s.events("SubscribeToTask", {"id": t["id"]}))
+    is_(next(watched)[1]["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED")
+    u = s.task("approve", taskId=t["id"], messageId="m-2")
+    is_((u["status"]["state"], [a["parts"][0]["text"] for a in u["artifacts"]]), ("TASK_STATE_COMPLETED", ["It is painted"]))
+    is_([said(e) for _, e in watched][-2:], ["said=It is painted", "completed"])
+    e = s.events("SendStreamingMessage", {"message": message("go")}, path="/a2a/parent").all()
+    is_((said(e[0][1]), e[-1][1].get("statusUpdate", e[-1][1].get("task"))["status"]["state"]), ("task", "TASK_STATE_INPUT_REQUIRED"))
+    t = e[0][1]["task"]["id"]
+    u = s.task("no: another day", taskId=t, messageId="m-2")
+    has(("TASK_STATE_FAILED", "TASK_STATE_COMPLETED"), u["status"]["state"])
+    is_([x["id"] for x in s.result("ListTasks", {"pageSize": 1}, path="/a2a/parent")["tasks"]], [t])
 
 
 @test
