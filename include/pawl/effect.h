@@ -102,6 +102,7 @@ struct pawl_job {
      * this job; make the request in this attempt. */
     pawl_code (*again)(const pawl_job *job, void *kept, pawl_drop_fn *drop);
     void *kept;                   /* NULL: nothing was kept */
+    const char *trace;            /* the W3C trace context with which the run was begun; NULL: none */
 };
 
 /* Emits a piece of the output of a model or a tool, as say() does: not journaled, a heartbeat, on any thread; copied. It stays bytes until a reader asks

@@ -89,6 +89,7 @@ struct cli_call {
     const char *delivery;       /* the id of what it delivers, so that the same request again changes nothing (E16), with `who`; NULL: a new one */
     const char *machine;        /* the hash that the machine of a new run has to have; NULL: any */
     bool once;                  /* what was delivered before under that id is all that is asked */
+    const char *trace;          /* the W3C trace context with which it is begun; NULL: none */
     pawl_code *why;             /* the code of `said`; NULL: nobody wants it */
     bool json;                  /* --json was given (by a verb that has it) */
     bool out_tty, err_tty;
@@ -108,7 +109,7 @@ int cli_main(const cli_program *program, int argc, char **argv);
 /* The same for a server: without terminal, stdin and options of the environment; results go to `out`. One call at a time in a process. */
 typedef struct cli_served {
     const struct asker *who;    /* for whom; see cli_call */
-    const char *delivery, *machine;
+    const char *delivery, *machine, *trace;
     bool once;
     FILE *out;
     char *said;                 /* CLI_SAID_BYTES */

@@ -436,7 +436,8 @@ int cli_captured(const cli_program *program, cli_served *call, int argc, char **
 {
     FILE *none = fopen("/dev/null", "w");
     cli_call c = { .program = program, .verb = argc > 0 ? cli_verb_named(program, argv[0]) : NULL, .said = call->said, .why = &call->why, .out = call->out,
-                   .err = none, .served = true, .who = call->who, .delivery = call->delivery, .machine = call->machine, .once = call->once };
+                   .err = none, .served = true, .who = call->who, .delivery = call->delivery, .machine = call->machine,
+                   .trace = call->trace, .once = call->once };
     int code = EXIT_FAILED;
 
     call->said[0] = '\0';

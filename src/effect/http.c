@@ -3,6 +3,7 @@
  * Called by the engine on any thread; when the job can be answered later, the loop thread makes the reply (net/curl_loop.c). One `call` belongs to one job.
  * Invariant: no text has more of a URL than its origin, since the rest may be a secret. */
 #include "effect/effect.h"
+#include "effect/trace_context.h"
 #include "net/net.h"
 
 #include <strings.h>
@@ -200,7 +201,8 @@ static pawl_code headers_make(http_call *c)
 {
     const pawl_value *headers = pawl_value_get(c->job->args, "headers"), *key, *v;
     pawl_iter it = pawl_iter_of(headers);
-    const char **at = c->q.headers = arena_get(&c->mem, (pawl_value_size(headers) + 4) * sizeof *at), *id;
+    const char **at = c->q.headers = arena_get(&c->mem, (pawl_value_size(headers) + 5) * sizeof *at), *id;
+    char trace[TRACEPARENT_BYTES];
 
     if (at == NULL)
         goto nomem;
@@ -216,6 +218,8 @@ static pawl_code headers_make(http_call *c)
         if ((id = key_make(&c->mem, c->job->id)) == NULL || (*at++ = header_make(&c->mem, "Idempotency-Key", id)) == NULL)
             goto nomem;
     }
+    if (!c->away && !given(headers, "traceparent") && trace_context_of(c->job, trace) && (*at++ = header_make(&c->mem, "traceparent", trace)) == NULL)
+        goto nomem;
     if (c->q.body != NULL && !given(headers, "Content-Type"))
         *at++ = c->json.size > 0 ? "Content-Type: application/json" : "Content-Type:";
     if (!given(headers, "Expect"))

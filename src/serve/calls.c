@@ -2,6 +2,7 @@
  *
  * `lock` covers the queue and `stop`; the loop thread adds a call and ends its request, the thread performs it in between. A verb opens the store anew,
  * so it sees what is stored now, and a fault of it touches no other request. */
+#include "base/trace_id.h"
 #include "json/json.h"
 #include "serve/serve_inner.h"
 
@@ -26,6 +27,7 @@ typedef struct verb_call {
     buf out;
     atomic_bool gone;           /* its client */
     char delivery[DELIVERY_BYTES];      /* "": none */
+    char trace[TRACEPARENT_BYTES];      /* "": none */
     serve_verb verb;
     items_order page;           /* instead of a verb; no run: none */
     pawl_err err;               /* of the page */
@@ -258,6 +260,18 @@ void calls_free(serve_calls *c)
     free(c);
 }
 
+/* One that is malformed is as none: it says nothing of the request. */
+static void trace_take(verb_call *k, const char *given)
+{
+    trace_id trace;
+    span_id span;
+
+    if (!traceparent_read(given, &trace, &span))
+        return;
+    traceparent_write(&trace, &span, k->trace);
+    k->verb.trace = k->trace;
+}
+
 /* The same key of the same caller gives the same id, in every server of the store and after a crash. */
 static void delivery_of(const asker *who, const char *key, char out[DELIVERY_BYTES])
 {
@@ -336,6 +350,7 @@ void calls_add(serve_calls *c, http_req *r, const admitted *by, const char *cons
     k->verb = (serve_verb){ .who = by->who, .n = (int)n, .words = k->words, .out = &k->out };
     k->verb.machine = how->machine;     /* of the configuration */
     k->verb.once = how->once;
+    trace_take(k, http_header(r, "traceparent"));
     if (how->key != NULL) {
         delivery_of(by->who, how->key, k->delivery);
         k->verb.delivery = k->delivery;

@@ -17,6 +17,7 @@ typedef struct serve_verb {
     const char *delivery;       /* the id under which it delivers, so that the same request again changes nothing; NULL: a new one */
     const char *machine;        /* the hash that the machine of a new run has to have; NULL: any */
     bool once;                  /* what was delivered before under that id is all that is asked, whatever it was */
+    const char *trace;          /* the W3C trace context of the request; NULL: none */
     int n;
     char **words;               /* "ls", "--json", ... */
     buf *out;                   /* what it prints */

@@ -197,6 +197,49 @@ PAWL_TEST(test_N5_ids_differ_and_each_parent_is_told)
     }
 }
 
+typedef struct links { span_link all[8]; size_t n; trace_id trace; span_id parent; } links;
+
+static void links_add(void *ctx, const run_span *s)
+{
+    links *l = ctx;
+
+    if (s->kind != SPAN_STRETCH || s->stretch != 1)
+        return;
+    l->trace = s->trace;
+    l->parent = s->parent;
+    for (size_t i = 0; i < s->nlinks; i++)
+        l->all[l->n++] = s->links[i];
+}
+
+PAWL_TEST(test_N5_a_run_has_the_trace_of_its_caller_and_a_link_to_its_parent)
+{
+    static const char caller[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", up[] = "essay~0000000000000007/2.dig.1.0";
+    const span_run of[] = { { .run = "r", .id = "r~1", .machine = "m", .trace = caller, .parent = up },
+                            { .run = "r", .id = "r~1", .machine = "m", .trace = "malformed", .parent = up, .parent_trace = caller } };
+    const trace_id own = trace_id_of_run("r~1"), parents = trace_id_of_run(up);
+    const span_id spawn = span_id_of(up, 0, 0);
+    const pawl_item_change began = { .kind = PAWL_ITEM_RUN, .what = PAWL_ITEM_ADDED, .id = "r~1", .parent = "r~1", .name = "r", .part = "", .path = "",
+                                     .node = "", .run = "r", .cursor = "", .seq = 1, .index = 1, .time_ms = 5 };
+    pawl_item_change over = began;
+
+    over.what = PAWL_ITEM_ENDED;
+    over.state = PAWL_ITEM_DONE;
+    for (size_t i = 0; i < 2; i++) {
+        links l = { .n = 0 };
+        trace_id trace;
+        span_id span;
+        span_maker *m = span_maker_new(&of[i], links_add, &l);
+
+        CHECK(m != NULL && span_maker_takes(m, &began, NULL) && span_maker_takes(m, &over, NULL) && span_maker_line(m));
+        CHECK(traceparent_read(caller, &trace, &span));
+        CHECK(memcmp(&l.trace, i == 0 ? &trace : &own, sizeof trace) == 0);
+        CHECK(i == 0 ? memcmp(&l.parent, &span, sizeof span) == 0 : span_id_none(&l.parent));
+        CHECK_INT(l.n, 1);
+        CHECK(memcmp(&l.all[0].trace, i == 0 ? &parents : &trace, sizeof trace) == 0 && memcmp(&l.all[0].span, &spawn, sizeof spawn) == 0);
+        span_maker_free(m);
+    }
+}
+
 /* ---- OTLP ------------------------------------------------------------------------------------------------------------- */
 
 static void otlp_add(void *ctx, const run_span *s) { otlp_span(ctx, s); }

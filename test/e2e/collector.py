@@ -2,7 +2,8 @@
 """A collector of OTLP/HTTP in JSON, for tests: collector.py FOLDER. Its port is in FOLDER/port.
 
 Each body that it takes is a line of FOLDER/bodies, on the disk before it answers. FOLDER/answers has what it answers next, a line each: a status, and the
-value of Retry-After if there is one; 0 hangs up after the body was taken. Without lines it answers 200."""
+value of Retry-After if there is one; 0 hangs up after the body was taken. Without lines it answers 200. A GET is a line of FOLDER/asked: its path and its
+traceparent."""
 import http.server
 import json
 import os
@@ -11,6 +12,14 @@ import sys
 
 class Collector(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
+
+    def do_GET(self):
+        with open(os.path.join(folder, 'asked'), 'a') as f:
+            f.write(f'{self.path} {self.headers.get("traceparent", "-")}\n')
+        self.send_response(200)
+        self.send_header('Content-Length', '2')
+        self.end_headers()
+        self.wfile.write(b'{}')
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers['Content-Length']))

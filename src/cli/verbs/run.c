@@ -175,6 +175,7 @@ static int run_new(session *s, beginning *b)
     b->info.id = s->run;
     b->info.context = cli_given(s->c, "context");
     b->info.created_by = cli_by(s->c);
+    b->info.trace = s->c->trace;
     if ((code = labels_give(s, b)) != EXIT_DONE)
         return code;
     if (cli_given(s->c, "no-run") != NULL)

@@ -137,7 +137,8 @@ static int perform(void *ctx, serve_verb *call)
         snprintf(call->said, sizeof call->said, "no memory for this request");
         return code;
     }
-    cli_served asked = { .who = call->who, .delivery = call->delivery, .machine = call->machine, .once = call->once, .out = f, .said = call->said };
+    cli_served asked = { .who = call->who, .delivery = call->delivery, .machine = call->machine, .once = call->once, .trace = call->trace,
+                         .out = f, .said = call->said };
 
     all[k++] = call->words[0];
     all[k++] = store;

@@ -4,6 +4,7 @@
  * Invariants: a key stands in no text of a reply. Nothing that may succeed as it is is tried again here: a second exchange asks for a typed value in
  * another way, because the server refused the first and charged nothing, or asks once to repair one; then the call costs both. An engine makes it a
  * further attempt, which is charged before it leaves (A9); without one it is made here. */
+#include "effect/trace_context.h"
 #include "effect/llm/llm.h"
 #include "net/net.h"
 
@@ -166,7 +167,8 @@ static const char *url_make(llm_call *c)
 
 static bool headers_make(llm_call *c)
 {
-    const char **h = c->net.headers = arena_get(&c->mem, 8 * sizeof *h), *version, *beta;
+    const char **h = c->net.headers = arena_get(&c->mem, 9 * sizeof *h), *version, *beta;
+    char trace[TRACEPARENT_BYTES];
 
     if (h == NULL)
         return false;
@@ -183,6 +185,8 @@ static bool headers_make(llm_call *c)
     } else if (c->key != NULL) {
         *h++ = joined(c, "Authorization: Bearer ", c->key, "");
     }
+    if (trace_context_of(c->job, trace))
+        *h++ = joined(c, "traceparent: ", trace, "");
     *h = NULL;
     return !c->mem.failed;
 }

@@ -2,12 +2,24 @@
  *
  * attempt_start() is called by dispatch.c and sql_command.c, on the driving thread, without a lock. attempt_run() is called on the thread of the
  * handler, and reads nothing but the entry. Invariants: those that leave_check() asserts before an attempt starts (S2, E1, E13, E5). */
+#include "base/trace_id.h"
 #include "engine/command/attempt.h"
 #include "engine/run/stream_ring.h"
 #include "kernel/rights.h"
 #include "kernel/state.h"
 
 #include <string.h>
+
+static bool bytes_have(pawl_bytes in, const char *what, size_t size)
+{
+    for (const char *at = in.data, *end = in.data + in.size; size <= (size_t)(end - at); at++) {
+        if ((at = memchr(at, what[0], (size_t)(end - at) - size + 1)) == NULL)
+            return false;
+        if (memcmp(at, what, size) == 0)
+            return true;
+    }
+    return false;
+}
 
 /* Sets the job's mode to the current one, since the mode can change while a command waits (P1). */
 static void job_mode_set(outbox_entry *entry, pawl_state *st)
@@ -22,6 +34,29 @@ static void job_mode_set(outbox_entry *entry, pawl_state *st)
         return;
     memcpy(entry->attempt.mode, mode, strlen(mode) + 1);
     entry->job.mode = entry->attempt.mode;
+}
+
+/* The trace with which the run was begun: its base has it, and most have none. */
+static void job_trace_set(outbox_entry *entry, const pawl_state *st)
+{
+    static const char member[] = "\"trace\":\"";
+    const pawl_value *base;
+    trace_id trace;
+    span_id span;
+    const char *text;
+    arena mem;
+
+    entry->job.trace = NULL;
+    if (!bytes_have(st->base, member, sizeof member - 1))
+        return;
+    arena_init(&mem, NULL, 4096);
+    base = value_read(&mem, st->base.data, st->base.size, "a base", NULL);
+    text = pawl_value_string(pawl_value_get(base, "trace"));
+    if (traceparent_read(text, &trace, &span)) {
+        traceparent_write(&trace, &span, entry->attempt.trace);
+        entry->job.trace = entry->attempt.trace;
+    }
+    arena_free(&mem);
 }
 
 /* Asserts the promises that must hold before an attempt starts. */
@@ -57,6 +92,7 @@ void attempt_start(pawl_engine *e, outbox_entry *entry, int64_t now)
     entry->job.fence = r->fence;
     entry->job.alone = false;
     job_mode_set(entry, r->st);
+    job_trace_set(entry, r->st);
     entry->was_in_doubt = entry->in_doubt;
     entry->in_doubt = false;
     left = entry->limits.total_timeout_ms - (now - entry->first_ms);

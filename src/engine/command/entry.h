@@ -11,6 +11,7 @@
 #ifndef ENGINE_ENTRY_H
 #define ENGINE_ENTRY_H
 
+#include "base/trace_id.h"
 #include "engine/child/child.h"
 #include "engine/command/handler.h"
 #include "engine/command/outbox.h"
@@ -81,6 +82,7 @@ typedef struct entry_attempt {  /* the attempt that runs, or ran last */
     bool again;                 /* H its handler asked for a further attempt (further.c) */
     bool thread_replaced;       /* under the lock of pool.c: its thread ends when it returns */
     char mode[24];              /* of its run, when it began */
+    char trace[TRACEPARENT_BYTES];      /* of its run */
 } entry_attempt;
 
 typedef struct entry_place {    /* in the budget of its effect (rate_limit.c) */
