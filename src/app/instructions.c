@@ -1,6 +1,6 @@
 /* instructions.c - the instructions of a project: AGENTS.md, else CLAUDE.md with the files that it imports by @PATH (P8, P14).
  *
- * Called when a run of an agent begins, on the thread of its caller; what it reads becomes part of the run. Each file, the instructions themselves too, is
+ * Called when a run of an agent begins, on the thread of its caller; what it reads, once for a session, becomes part of the run. Each file, the instructions themselves too, is
  * decided by the true path of what was opened: outside of the working folder it counts once the person trusts the folder, and a deny rule about reading
  * holds, also for another name of the file. One that does not count is noted. The text may be a stranger's: what it costs grows with its length alone. */
 #define _GNU_SOURCE             /* realpath, O_PATH */
@@ -8,6 +8,7 @@
 #include "effect/effect.h"
 #include "effect/hard_links.h"
 #include "effect/reach.h"
+#include "effect/script_digest.h"
 #include "policy/file_rules.h"
 #include "policy/gate.h"
 
@@ -39,6 +40,7 @@ typedef struct imports {
     const denied_ways *ways;
     buf out;
     const char *taken[IMPORTS_MAX];     /* true paths: each file is there once */
+    const pawl_value *digests;          /* {PATH: DIGEST} of these */
     size_t n, looks;
     char path[PATH_MAX];        /* of the import under way */
     pawl_code rc;
@@ -221,6 +223,17 @@ static const char *text_read(imports *all, int fd, const struct stat *st)
     return text != NULL && strlen(text) == n && utf8_valid(text, n) ? text : NULL;
 }
 
+/* Notes what was read, under the name in the folder that it was read by. */
+static void digest_note(imports *all, const char *path, const char *text)
+{
+    const char *folder = all->s->folder;
+    char digest[SCRIPT_DIGEST_BYTES];
+
+    text_digest(text, strlen(text), digest);
+    all->digests = value_with(all->mem, all->digests, lies_in(path, folder) ? path + (strcmp(folder, "/") == 0 ? 1 : strlen(folder) + 1) : path,
+                              value_string(all->mem, digest, strlen(digest)));
+}
+
 /* Puts the path that `name` is beside `from` into all->path. False: there is none, or it is too long. */
 static bool path_put(imports *all, const char *from, const char *name, size_t size)
 {
@@ -287,6 +300,7 @@ static void import_take(imports *all, const char *from, const char *name, size_t
         all->rc = PAWL_NOMEM;
         return;
     }
+    digest_note(all, path, text);
     buf_fmt(&all->out, "\n\n%s, imported by %s:\n\n", path, from);
     buf_text(&all->out, text);
     each_import(all, path, text, hops + 1, import_take);
@@ -299,7 +313,7 @@ static pawl_code imports_open(session *s, imports *all, pawl_err *err)
     char *real = realpath(s->folder, NULL);
     const char *project = settings_project_claude(&s->mem, s->folder, err);
 
-    *all = (imports){ .s = s, .mem = &s->mem, .folder = real != NULL ? arena_text(&s->mem, real) : s->folder };
+    *all = (imports){ .s = s, .mem = &s->mem, .digests = value_pack(&s->mem, NULL, "{}"), .folder = real != NULL ? arena_text(&s->mem, real) : s->folder };
     free(real);
     buf_init(&all->out, NULL);
     if (err->code == PAWL_OK)
@@ -332,10 +346,12 @@ static const char *own_text(imports *all, const char *path, pawl_err *err)
         app_note(all->s->caller, "%s is not used: %s", path, why);
     else if (text == NULL && err->code == PAWL_OK)
         fail(err, PAWL_INVALID, "%s is no UTF-8", path);
+    if (text != NULL)
+        digest_note(all, path, text);
     return text;
 }
 
-const pawl_value *session_instructions(session *s, pawl_err *err)
+static const pawl_value *instructions_read(session *s, pawl_err *err)
 {
     static const char *const names[] = { "AGENTS.md", "CLAUDE.md" };
     imports *all = arena_zero(&s->mem, sizeof *all);
@@ -364,5 +380,31 @@ const pawl_value *session_instructions(session *s, pawl_err *err)
     }
     buf_free(&all->out);
     pawl_policy_free(all->policy);
+    s->instruction_digests = err->code == PAWL_OK ? all->digests : NULL;
     return v;
+}
+
+/* They are read once for a run: what is told of them is what it begins with. */
+const pawl_value *session_instructions(session *s, pawl_err *err)
+{
+    if (!s->instructed) {
+        s->instructions = instructions_read(s, err);
+        s->instructed = err->code == PAWL_OK;
+    }
+    return s->instructions;
+}
+
+pawl_code session_instructions_look(session *s, pawl_err *err)
+{
+    char *real;
+
+    if (!session_is_agent(s))
+        return PAWL_OK;
+    (void)session_instructions(s, err);
+    if (err->code != PAWL_OK)
+        return err->code;
+    real = realpath(s->folder, NULL);
+    s->instructions_changed = instructions_changed(s->caller, &s->mem, real != NULL ? real : s->folder, s->instruction_digests);
+    free(real);
+    return PAWL_OK;
 }

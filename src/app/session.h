@@ -45,6 +45,9 @@ typedef struct session {
     bool retries;               /* as in file_reader: false for a run that began before there was that */
     const pawl_value *own;      /* further channels of Pawl for a new run; NULL: none */
     const pawl_value *policy;   /* for a new run; NULL: no rules */
+    bool instructed;            /* the instructions of its folder were read: */
+    const pawl_value *instructions, *instruction_digests;       /* NULL: there are none */
+    const pawl_value *instructions_changed;     /* since the last run there: [{"path","was"}]; NULL: nothing */
     const pawl_value *given;    /* what this call gives beside the settings: "allow", "ask", "deny", "directories", "hooks" as in "@policy"; see given.c */
     unsigned without_sources;   /* settings that may not allow anything: bits 1 the person's, 2 the project's, 4 its local ones */
     bool gives_up_hooks;        /* hooks of an earlier client that the one here has not are given up */
@@ -122,8 +125,11 @@ const char *session_setting(void *session, const char *name);  /* a key or an ad
 const pawl_value *session_env(const session *s, arena *mem, const char *cwd, pawl_err *err);
 const pawl_value *session_env_of_model(void *session, arena *mem, const char *cwd, pawl_err *err);
 pawl_code session_sandbox(session *s, pawl_err *err);          /* sandbox_settings.c: that of its tools, with a note if it is not required */
-/* instructions.c: AGENTS.md, else CLAUDE.md with its imports; NULL with err->code PAWL_OK: there is neither. */
+/* instructions.c: AGENTS.md, else CLAUDE.md with its imports; NULL with err->code PAWL_OK: there is neither. Read once, with the rules of s->policy. */
 const pawl_value *session_instructions(session *s, pawl_err *err);
+pawl_code session_instructions_look(session *s, pawl_err *err); /* notes which of them are not those of the last run in its folder */
+/* instructions_seen.c: notes how these {PATH: DIGEST} differ from those of the last run in `folder`, and keeps them: [{"path","was"}]; NULL: in nothing. */
+const pawl_value *instructions_changed(const app_caller *caller, arena *mem, const char *folder, const pawl_value *files);
 /* `v` with the further initial channels of an agent. NULL: see err. */
 const pawl_value *session_agent_input(session *s, const pawl_value *v, pawl_err *err);
 /* How its last turn ended: "answer", "denial", "interrupt", "error", ...; "": no turn has ended. Lent until the state changes. */

@@ -113,6 +113,8 @@ void chat_init_frame(chat *k, pawl_mode mode, const char *model)
     changed = settings_changed(mem, k->s->folder, &err);
     if (pawl_value_size(changed) > 0)           /* what was settled before says so to a person */
         v = value_with(mem, v, "untrusted", changed);
+    if (k->s->instructions_changed != NULL)
+        v = value_with(mem, v, "instructions_changed", k->s->instructions_changed);
     k->first = init_more(mem, v);
 }
 
