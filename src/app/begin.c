@@ -30,7 +30,7 @@ pawl_code session_settle(session *s, beginning *b, pawl_err *err)
         s->policy = settings_policy(s->caller, &s->mem, s->file, s->folder, err);
     if (err->code == PAWL_OK && given_add(s, &s->mem, NULL, &s->policy, err) != PAWL_OK)
         return err->code;
-    if (session_instructions_look(s, err) != PAWL_OK)
+    if (session_is_agent(s) && session_instructions_look(s, err) != PAWL_OK)
         return err->code;
     if (s->file != NULL) {
         b->info.retention = s->file->retention;

@@ -1,8 +1,9 @@
 /* instructions.c - the instructions of a project: AGENTS.md, else CLAUDE.md with the files that it imports by @PATH (P8, P14).
  *
- * Called when a run of an agent begins, on the thread of its caller; what it reads, once for a session, becomes part of the run. Each file, the instructions themselves too, is
- * decided by the true path of what was opened: outside of the working folder it counts once the person trusts the folder, and a deny rule about reading
- * holds, also for another name of the file. One that does not count is noted. The text may be a stranger's: what it costs grows with its length alone. */
+ * Called when a run of an agent begins, on the thread of its caller; what it reads, once for a session, becomes part of the run. Each file, the
+ * instructions themselves too, is decided by the true path of what was opened: outside of the working folder it counts once the person trusts the folder,
+ * and a deny rule about reading holds, also for another name of the file. One that does not count is noted. The text may be a stranger's: what it costs
+ * grows with its length alone. */
 #define _GNU_SOURCE             /* realpath, O_PATH */
 #include "app/trust.h"
 #include "effect/effect.h"
@@ -398,8 +399,6 @@ pawl_code session_instructions_look(session *s, pawl_err *err)
 {
     char *real;
 
-    if (!session_is_agent(s))
-        return PAWL_OK;
     (void)session_instructions(s, err);
     if (err->code != PAWL_OK)
         return err->code;

@@ -196,7 +196,7 @@ static const char *given_secret(void *ctx, const char *name)
 
     (void)ctx;
     snprintf(variable, sizeof variable, "PAWL_SECRET_%s", name);
-    return getenv(variable);
+    return variable_name_valid(name) ? getenv(variable) : NULL;
 }
 
 static void notify_watch(void *ctx, const pawl_state *st, const pawl_entry *entry)

@@ -231,4 +231,9 @@ static inline bool hash_equal(const hash *a, const hash *b)
 /* Whether the `size` bytes at `text` are UTF-8: no overlong form, no surrogate, nothing above U+10FFFF. */
 bool utf8_valid(const char *text, size_t size);
 
+/* ---- variable.c ----------------------------------------------------------------------- */
+
+/* The name of one environment variable: letters, digits, _ . and -, not first one of the last three kinds; at most 128 bytes. */
+bool variable_name_valid(const char *name);
+
 #endif

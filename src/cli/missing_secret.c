@@ -12,11 +12,11 @@ static bool there(const char *spec)
     char name[160];
 
     if (strncmp(spec, "env:", 4) == 0)
-        return getenv(spec + 4) != NULL;
+        return variable_name_valid(spec + 4) && getenv(spec + 4) != NULL;
     if (strncmp(spec, "file:", 5) == 0)
         return access(spec + 5, R_OK) == 0;
     snprintf(name, sizeof name, "PAWL_SECRET_%s", strncmp(spec, "given:", 6) == 0 ? spec + 6 : spec);
-    return getenv(name) != NULL;
+    return strncmp(spec, "given:", 6) == 0 && variable_name_valid(spec + 6) && getenv(name) != NULL;
 }
 
 /* The node in RUN~LIFE/SUPERSTEP.TASK.VISIT.N. */

@@ -522,7 +522,7 @@ static pawl_code channel_check(reducer_machine *r, const pawl_channel *c, pawl_e
     if (c->secret != NULL && (c->first != NULL || c->rule != PAWL_RULE_LAST))
         return fail(err, PAWL_INVALID, "%s: channel \"%s\": a secret has the rule last, and no first value", r->m.name, c->name);
     if (c->secret != NULL && !secret_valid(c->secret))
-        return fail(err, PAWL_INVALID, "%s: channel \"%s\": a secret is \"env:NAME\", \"file:PATH\" or \"given:NAME\"", r->m.name, c->name);
+        return fail(err, PAWL_INVALID, "%s: channel \"%s\": a secret is \"env:NAME\" of one variable, \"file:PATH\" or \"given:NAME\"", r->m.name, c->name);
     if (c->first != NULL && (first = value_parse(&r->mem, c->first, strlen(c->first), "its first value", err)) == NULL)
         return r->mem.failed ? PAWL_NOMEM : PAWL_INVALID;
     if (first != NULL && (due = first_due(c->rule, pawl_value_type(first))) != NULL)

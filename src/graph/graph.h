@@ -165,7 +165,8 @@ void fault_add(pawl_graph *g, pawl_severity severity, const char *kind, const ch
 
 /* validate.c: adds the faults of a graph and of its subgraphs to `r`; each text starts with `label`. False: no memory. */
 bool graph_validate(const pawl_graph *g, const char *label, pawl_report *r);
-bool secret_valid(const char *secret);          /* "env:NAME" and the like */
+enum { SECRET_PLACE_BYTES = 4096 };
+bool secret_valid(const char *secret);          /* "env:NAME" and the like: the name of one variable, a path or a name without control characters */
 const char *first_due(pawl_rule rule, pawl_type type);     /* the type that a first value must have; NULL: `type` is valid */
 
 /* graph.c */

@@ -420,13 +420,22 @@ const char *first_due(pawl_rule rule, pawl_type type)
     return NULL;
 }
 
+/* No text on several lines, nor an endless one. */
+static bool is_place(const char *text)
+{
+    for (const char *at = text; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            return false;
+    return *text != '\0' && strlen(text) < SECRET_PLACE_BYTES;
+}
+
 bool secret_valid(const char *secret)
 {
     static const char *const forms[] = { "env:", "file:", "given:" };
 
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (strncmp(secret, forms[i], strlen(forms[i])) == 0)
-            return secret[strlen(forms[i])] != '\0';
+            return i == 0 ? variable_name_valid(secret + strlen(forms[i])) : is_place(secret + strlen(forms[i]));
     return false;
 }
 
@@ -439,7 +448,7 @@ static void check_channel(shape *c, const pawl_channel *ch)
     if (ch->secret != NULL && (ch->first != NULL || ch->rule != PAWL_RULE_LAST))
         SAY(c, "bad-secret", "", "%s: channel \"%s\": a secret has the rule last, and no first value", c->label, ch->name);
     else if (ch->secret != NULL && !secret_valid(ch->secret))
-        SAY(c, "bad-secret", "", "%s: channel \"%s\": a secret is \"env:NAME\", \"file:PATH\" or \"given:NAME\"", c->label, ch->name);
+        SAY(c, "bad-secret", "", "%s: channel \"%s\": a secret is \"env:NAME\" of one variable, \"file:PATH\" or \"given:NAME\"", c->label, ch->name);
     if (ch->first == NULL)
         return;
     first = value_parse(c->mem, ch->first, strlen(ch->first), "its first value", &err);

@@ -152,8 +152,9 @@ static pawl_code env_take(const settings_reading *r, const pawl_value *v, hook_e
     const char *name;
 
     while (rc == PAWL_OK && (name = pawl_value_string(pawl_iter_next(&it, NULL))) != NULL)
-        if (*name == '\0' || strchr(name, '=') != NULL)
-            return fail(r->err, PAWL_INVALID, "%s: \"env\": \"%.60s\" is no name of a variable: its value comes from the environment", r->where, name);
+        if (*name == '\0' || strchr(name, '=') != NULL || (!r->pinned && !variable_name_valid(name)))    /* what a run has is read as it is */
+            return fail(r->err, PAWL_INVALID, "%s: \"env\": \"%.60s\" is no name of one variable: its value comes from the environment, and there is no "
+                        "pattern for several", r->where, name);
     return rc;
 }
 

@@ -226,9 +226,9 @@ PAWL_TEST(test_P4_no_hook_is_dropped_silently)
     hook_is("{\"type\":\"command\",\"command\":\"x\",\"env\":{\"A\":\"b\"}}", "s.json: PreToolUse[0].hooks[0]: \"env\" is a list of words, not empty");
     hook_is("{\"type\":\"command\",\"command\":\"x\",\"env\":[]}", "s.json: PreToolUse[0].hooks[0]: \"env\" is a list of words, not empty");
     hook_is("{\"type\":\"command\",\"command\":\"x\",\"env\":[\"\"]}",
-            "s.json: PreToolUse[0].hooks[0]: \"env\": \"\" is no name of a variable: its value comes from the environment");
+            "s.json: PreToolUse[0].hooks[0]: \"env\": \"\" is no name of one variable: its value comes from the environment, and there is no pattern for several");
     hook_is("{\"type\":\"command\",\"command\":\"x\",\"env\":[\"A_API_KEY\",\"B=c\"]}",
-            "s.json: PreToolUse[0].hooks[0]: \"env\": \"B=c\" is no name of a variable: its value comes from the environment");
+            "s.json: PreToolUse[0].hooks[0]: \"env\": \"B=c\" is no name of one variable: its value comes from the environment, and there is no pattern for several");
     hook_is("{\"type\":\"command\",\"command\":\"x\",\"evn\":[\"A\"]}", "s.json: PreToolUse[0].hooks[0]: there is no \"evn\" (did you mean \"env\"?)");
     hook_is("{\"type\":\"http\",\"url\":\"http://h\",\"env\":[\"A\"]}", "s.json: PreToolUse[0].hooks[0]: \"env\" is of a hook of type \"command\"");
     hook_is("{\"type\":\"command\",\"command\":\"x\",\"url\":\"http://h\"}", "s.json: PreToolUse[0].hooks[0]: \"url\" is of a hook of type \"http\"");

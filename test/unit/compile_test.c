@@ -179,6 +179,9 @@ PAWL_TEST(test_K3_first_values_and_secrets_fit_their_rules)
         { .name = "key", .first = "1", .secret = "env:KEY" },
         { .name = "keys", .rule = PAWL_RULE_APPEND, .secret = "env:KEY" },
         { .name = "lock", .secret = "KEY" },
+        { .name = "all", .secret = "env:*" },
+        { .name = "part", .secret = "env:A=B" },
+        { .name = "lines", .secret = "file:a\nb" },
     };
     static const pawl_channel good[] = {
         { .name = "l", .rule = PAWL_RULE_APPEND, .first = "[1]" },       { .name = "s", .rule = PAWL_RULE_SUM, .first = "1.5" },
@@ -199,7 +202,10 @@ PAWL_TEST(test_K3_first_values_and_secrets_fit_their_rules)
               "bad-first | essay: channel \"torn\": its first value: byte 5: unexpected end of data | \n"
               "bad-secret | essay: channel \"key\": a secret has the rule last, and no first value | \n"
               "bad-secret | essay: channel \"keys\": a secret has the rule last, and no first value | \n"
-              "bad-secret | essay: channel \"lock\": a secret is \"env:NAME\", \"file:PATH\" or \"given:NAME\" | \n");
+              "bad-secret | essay: channel \"lock\": a secret is \"env:NAME\" of one variable, \"file:PATH\" or \"given:NAME\" | \n"
+              "bad-secret | essay: channel \"all\": a secret is \"env:NAME\" of one variable, \"file:PATH\" or \"given:NAME\" | \n"
+              "bad-secret | essay: channel \"part\": a secret is \"env:NAME\" of one variable, \"file:PATH\" or \"given:NAME\" | \n"
+              "bad-secret | essay: channel \"lines\": a secret is \"env:NAME\" of one variable, \"file:PATH\" or \"given:NAME\" | \n");
     g = essay();
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         pawl_graph_channel_with(g, &good[i]);

@@ -30,7 +30,7 @@ static bool secret_file(const char *path, char *out, size_t size)
 static const char *secret_value(const pawl_engine *e, const char *spec, char *room, size_t size)
 {
     if (strncmp(spec, "env:", 4) == 0)
-        return getenv(spec + 4);
+        return variable_name_valid(spec + 4) ? getenv(spec + 4) : NULL;
     if (strncmp(spec, "file:", 5) == 0)
         return secret_file(spec + 5, room, size) ? room : NULL;
     if (strncmp(spec, "given:", 6) == 0 && e->secret != NULL)

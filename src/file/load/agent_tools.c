@@ -179,9 +179,9 @@ bool key_env(loader *l, const doc *d, const char *of, const char ***out)
     for (size_t i = 0; i < d->size; i++) {
         if (!key_plain(l, d->items[i], "env", &names[i]))
             return false;
-        if (names[i][0] == '\0' || strchr(names[i], '=') != NULL) {
+        if (!variable_name_valid(names[i])) {
             fault_at(l->f, d->items[i]->at, PAWL_SEVERITY_FAULT, "type",
-                "`env`: \"%s\" is no name of a variable: its value comes from the environment", names[i]);
+                "`env`: \"%.60s\" is no name of one variable: its value comes from the environment, and there is no pattern for several", names[i]);
             return false;
         }
     }

@@ -15,6 +15,22 @@ const size_t file_key_count = sizeof file_key_names / sizeof *file_key_names;
 
 /* ---- state --------------------------------------------------------------------------------------------- */
 
+/* The name of one secret: there is no pattern, and no list. */
+static bool secret_named(loader *l, const doc *d, const char *kind, const char *text)
+{
+    const char *spec = load_fmt(l, "%s:%s", kind, text);
+
+    if (strcmp(kind, "file") != 0 && !variable_name_valid(text))
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "secret", "`%s`: \"%.60s\" is no name of one variable: letters, digits, _ . and -, such as PUSH_TOKEN", kind,
+                 text);
+    else if (spec != NULL && !secret_valid(spec))
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "secret", "`file`: \"%.60s\" is no path of a file: it has control characters, or %d bytes or more", text,
+                 SECRET_PLACE_BYTES);
+    else
+        return true;
+    return false;
+}
+
 static void read_secret(loader *l, file_channel *c, const doc *d)
 {
     static const char *const names[] = { "env", "file", "given" };
@@ -29,7 +45,7 @@ static void read_secret(loader *l, file_channel *c, const doc *d)
         return;                 /* its key was reported */
     if (d->kind != DOC_MAP || d->size != 1 || one == NULL)
         fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "secret", "`secret` is one of {env: NAME}, {file: PATH}, {given: NAME}: where its value is, never the value itself");
-    else if (key_plain(l, one, names[kind], &text))
+    else if (key_plain(l, one, names[kind], &text) && secret_named(l, one, names[kind], text))
         c->c.secret = load_fmt(l, "%s:%s", names[kind], text);
 }
 
