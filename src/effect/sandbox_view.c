@@ -275,8 +275,8 @@ void view_put(sandbox_words *w, const sandbox_ask *ask)
     if (!hidden)
         whole_put(w, ask);
     for (size_t i = 0; i < sizeof common / sizeof *common; i++) {
-        if (i == 4 && ask->hidden != NULL)
-            words_option(w, "--size", number(w->mem, sandbox_limit(ask->hidden->scratch_bytes, PAWL_SANDBOX_SCRATCH_BYTES)));
+        if (i == 4)
+            words_option(w, "--size", number(w->mem, sandbox_limit(ask->hidden != NULL ? ask->hidden->scratch_bytes : 0, PAWL_SANDBOX_SCRATCH_BYTES)));
         words_put(w, common[i]);
     }
     if (hidden)
@@ -318,7 +318,8 @@ static void limit_put(sandbox_words *w, const char *name, uint64_t given, uint64
 
 void inside_put(sandbox_words *w, const sandbox_ask *ask)
 {
-    const pawl_sandbox *s = ask->hidden;
+    static const pawl_sandbox usual = { .need = PAWL_SANDBOX_REQUIRED };
+    const pawl_sandbox *s = ask->hidden, *limits = s != NULL ? s : &usual;
     const char *home = s != NULL ? home_folder(w->mem) : NULL;
 
     words_put(w, "/proc/self/fd/3");
@@ -326,14 +327,12 @@ void inside_put(sandbox_words *w, const sandbox_ask *ask)
         words_put(w, "-loose");
     if (pawl_policy_networks(ask->policy))
         words_put(w, "-proxy");
-    if (s != NULL) {
-        if (s->unix_sockets && writes(ask))
-            words_put(w, "-unix");
-        limit_put(w, "-processes", s->processes, PAWL_SANDBOX_PROCESSES);
-        limit_put(w, "-memory", s->memory_bytes, PAWL_SANDBOX_MEMORY_BYTES);
-        limit_put(w, "-file", s->file_bytes, PAWL_SANDBOX_FILE_BYTES);
-        limit_put(w, "-files", s->files, PAWL_SANDBOX_FILES);
-    }
+    if (s != NULL && s->unix_sockets && writes(ask))
+        words_put(w, "-unix");
+    limit_put(w, "-processes", limits->processes, PAWL_SANDBOX_PROCESSES);
+    limit_put(w, "-memory", limits->memory_bytes, PAWL_SANDBOX_MEMORY_BYTES);
+    limit_put(w, "-file", limits->file_bytes, PAWL_SANDBOX_FILE_BYTES);
+    limit_put(w, "-files", limits->files, PAWL_SANDBOX_FILES);
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         where_put(w, ask, devices[i]);
     for (size_t i = 0; i < sizeof own_folders / sizeof *own_folders; i++)

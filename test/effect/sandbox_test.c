@@ -13,6 +13,7 @@
 #include <linux/vm_sockets.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -127,6 +128,52 @@ static int knock(void)
 #else
     tells("io_uring", false);
 #endif
+    (void)fflush(stdout);
+    _exit(0);
+}
+
+/* The listener of an abstract name is in no folder: only another network keeps it away. */
+static bool connects_abstract(const char *name)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    const socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool good;
+
+    snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "%s", name);
+    good = fd >= 0 && connect(fd, (const struct sockaddr *)&at, size) == 0;
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+static bool refuses(long call, long a, long b, long c)
+{
+    errno = 0;
+    return syscall(call, a, b, c, 0L, 0L) == -1 && errno == EPERM;
+}
+
+static bool is_limited(__rlimit_resource_t which, rlim_t most)
+{
+    struct rlimit now;
+
+    return getrlimit(which, &now) == 0 && now.rlim_max <= most;
+}
+
+/* A call that the kernel itself would not do so, for its arguments make no sense, is refused by the filter alone. */
+static int walls(const char *name)
+{
+    tells("abstract", connects_abstract(name));
+    puts("--");
+    tells("keyctl", !refuses(SYS_keyctl, 12345, 0, 0));
+    tells("add_key", !refuses(SYS_add_key, 0, 0, 0));
+    tells("namespace", !refuses(SYS_unshare, 0, 0, 0));
+    tells("ptrace", !refuses(SYS_ptrace, 12345, 0, 0));
+    tells("core", !is_limited(RLIMIT_CORE, 0));
+    tells("processes", !is_limited(RLIMIT_NPROC, PAWL_SANDBOX_PROCESSES));
+    tells("memory", !is_limited(RLIMIT_DATA, PAWL_SANDBOX_MEMORY_BYTES));
+    tells("file", !is_limited(RLIMIT_FSIZE, PAWL_SANDBOX_FILE_BYTES));
+    tells("files", !is_limited(RLIMIT_NOFILE, PAWL_SANDBOX_FILES));
     (void)fflush(stdout);
     _exit(0);
 }
@@ -314,6 +361,34 @@ PAWL_TEST(test_P1_nor_one_behind_a_link)
     CHECK_INT(rmdir(way), 0);
 }
 
+/* What keyctl and the others are given makes no sense, so nothing but the filter says EPERM. */
+PAWL_TEST(test_P13_plan_mode_has_no_keyrings_namespaces_abstract_sockets_and_has_limits)
+{
+    struct sockaddr_un name = { .sun_family = AF_UNIX };
+    char args[600], said_so[40];
+    house at;
+    int fd;
+    hand h;
+
+    needs_plan();
+    CHECK(house_open(&at, "/var/tmp"));
+    snprintf(said_so, sizeof said_so, "pawl-sandbox-test-%ld", (long)getpid());
+    snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "%s", said_so);
+    CHECK((fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) >= 0);
+    CHECK_INT(bind(fd, (const struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(said_so))), 0);
+    CHECK_INT(listen(fd, 4), 0);
+    hand_init(&h);
+    snprintf(args, sizeof args, "{\"run\":[\"./knocks\",\"--walls\",\"%s\"],\"cwd\":\"%s\",\"check\":true}", said_so, at.path);
+    CHECK_INT(hand_over(&h, pawl_effect_command, args), PAWL_OK);
+    CHECK(strncmp(said(&h, "/stdout"), "abstract open\n", 14) == 0);        /* nobody is in the way */
+    CHECK_INT(hand_over(&h, in_plan, args), PAWL_OK);
+    CHECK_STR(said(&h, "/stdout"), "abstract shut\n--\nkeyctl shut\nadd_key shut\nnamespace shut\nptrace shut\ncore shut\nprocesses shut\nmemory shut\n"
+                                   "file shut\nfiles shut\n");
+    close(fd);
+    hand_free(&h);
+    house_close(&at);
+}
+
 PAWL_TEST(test_P1_what_ends_in_the_sandbox_is_called_by_its_name)
 {
     hand h;
@@ -443,6 +518,8 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--knock") == 0)
         return knock();
+    if (argc == 3 && strcmp(argv[1], "--walls") == 0)
+        return walls(argv[2]);
     if (argc == 2 && strcmp(argv[1], "--without") == 0)
         return without_landlock();
     return check_main(argc, argv);
