@@ -62,7 +62,7 @@ if(PAWL_PROGRAM)
     set(PAWL_UNITS ${PROJECT_SOURCE_DIR}/packaging)
     install(FILES ${PAWL_UNITS}/pawl-worker@.service DESTINATION lib/systemd/system COMPONENT program)
     install(FILES ${PAWL_UNITS}/pawl-worker-user@.service DESTINATION ${PAWL_SHARE}/systemd/user RENAME pawl-worker@.service COMPONENT program)
-    install(FILES ${PAWL_UNITS}/pawl.cron DESTINATION ${PAWL_SHARE}/doc/pawl/examples COMPONENT program)
+    install(FILES ${PAWL_UNITS}/pawl.cron ${PAWL_UNITS}/grafana.json DESTINATION ${PAWL_SHARE}/doc/pawl/examples COMPONENT program)
     # agent files with the files that they name, such as the source of a plug-in; examples in C stay in the source tree
     file(GLOB files CONFIGURE_DEPENDS LIST_DIRECTORIES OFF ${PROJECT_SOURCE_DIR}/examples/*)
     foreach(file IN LISTS files)

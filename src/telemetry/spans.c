@@ -550,7 +550,7 @@ bool span_maker_takes(span_maker *m, const pawl_item_change *c, const char *json
         m->first_ms = m->now_ms;
     m->seq = c->seq;
     m->index = c->index;
-    if (!m->in_stretch && m->now_ms != 0)
+    if (!m->in_stretch && (m->now_ms != 0 || (c->what & PAWL_ITEM_ENDED) != 0))       /* what is open at a base has no time */
         stretch_begin(m);
     arena_reset(&m->mem);
     if (json != NULL && span_maker_needs(c))
