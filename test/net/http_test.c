@@ -3,11 +3,15 @@
 #include "lib/heap.h"
 #include "lib/serving.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define HOST "Host: a\r\n"
@@ -345,6 +349,72 @@ PAWL_TEST(test_N4_connections_have_a_limit)
         expect(fd[i], 200, "released");
     for (int i = 0; i < 6; i++)
         close(fd[i]);
+    serving_end(&on);
+}
+
+enum { MANY = 10000, MANY_APART = 200 };
+
+/* The other ends of `n` connections, in a process of its own since each process has its own limit of descriptors: each is served once, and then idle until
+ * the pipe `until` is closed. One byte to `ready` says that all are. */
+static pid_t many_clients(const serving *on, int n, int ready, const int until[2])
+{
+    static const char request[] = "GET /empty HTTP/1.1\r\n" HOST "\r\n";
+    const struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)http_port(on->s)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    const pid_t child = fork();
+    char room[1024];
+
+    if (child != 0)
+        return child;
+    close(until[1]);
+    for (int i = 0; i < n; i++) {
+        const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+        if (fd < 0 || connect(fd, (const struct sockaddr *)&at, sizeof at) != 0 || write(fd, request, sizeof request - 1) != (ssize_t)sizeof request - 1 ||
+            read(fd, room, sizeof room) <= 0)
+            _exit(1);
+    }
+    _exit(write(ready, "x", 1) == 1 && read(until[0], room, 1) == 0 ? 0 : 1);
+}
+
+PAWL_TEST(test_N4_ten_thousand_idle_connections_hold_back_nobody)
+{
+    struct rlimit files;
+    int ready[2], until_closed[2], n, status;
+    http_limits limits = { .idle_ms = 600000 };
+    serving on;
+    char byte;
+
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &files), 0);
+    files.rlim_cur = files.rlim_max;
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &files), 0);
+    n = files.rlim_cur >= MANY + MANY_APART ? MANY : (int)files.rlim_cur - MANY_APART;
+    CHECK(n >= 500);
+    limits.connections = (unsigned)n + 10;
+    serving_begin(&on, &limits);
+    CHECK(pipe(ready) == 0 && pipe(until_closed) == 0);
+    const pid_t child = many_clients(&on, n, ready[1], until_closed);
+
+    CHECK(child > 0);
+    close(ready[1]);
+    CHECK_INT(read(ready[0], &byte, 1), 1);
+    http_counts counts = serving_counts(&on);
+
+    CHECK_INT(counts.connections, n);
+    CHECK_INT(counts.waiting, n);
+    CHECK_INT(counts.refused, 0);
+    for (int i = 0; i < 100; i++) {     /* somebody else is served as ever */
+        const int fd = dial(&on);
+
+        say(fd, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\n\r\nok");
+        expect(fd, 200, "POST /echo? a\nok");
+        close(fd);
+    }
+    CHECK(serving_counts(&on).waiting >= (size_t)n);    /* nobody was sent away for it */
+    close(until_closed[0]);
+    close(until_closed[1]);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    close(ready[0]);
+    until_alone(&on);
     serving_end(&on);
 }
 
