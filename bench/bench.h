@@ -31,6 +31,7 @@ typedef struct figure {
 extern const figure memory_figures[], size_figures[], journal_figures[], sqlite_figures[], engine_figures[];
 extern const figure policy_figures[], sandbox_figures[], agent_figures[], wire_figures[], calls_figures[], growth_figures[];
 extern const figure anchor_figures[], approve_figures[], simple_figures[], search_figures[], host_figures[];
+extern const figure serve_figures[];            /* of its server; none without libuv */
 extern const figure cli_figures[];              /* of the program that lies beside this one */
 bool fan_growth(reading *out);           /* fan.c: the cost of a task among 20,000 commands over that among 1,000 */
 bool fan_us(reading *out);

@@ -66,7 +66,7 @@ static bool wanted(const figure *f, bool slow, char **names, int n)
 
 static const figure *const groups[] = { memory_figures, size_figures, journal_figures, sqlite_figures, anchor_figures, approve_figures, simple_figures,
                                         engine_figures, policy_figures, sandbox_figures, search_figures, agent_figures, wire_figures, calls_figures,
-                                        growth_figures, host_figures, cli_figures, million_figures };
+                                        growth_figures, host_figures, cli_figures, serve_figures, million_figures };
 enum { GROUPS = sizeof groups / sizeof *groups };
 
 /* Every NAME must mean something. */
