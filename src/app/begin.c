@@ -17,20 +17,26 @@ static pawl_code plugin_settle(session *s, beginning *b, pawl_err *err)
 
 pawl_code session_settle(session *s, beginning *b, pawl_err *err)
 {
+    const bool decides = b->mode == PAWL_MODE_NONE || b->mode == PAWL_MODE_BYPASS || session_has(s, "@policy");
+    const struct claude_files *found;
+
     err->code = PAWL_OK;
+    found = decides ? settings_claude(s->caller, &s->mem, s->file, s->folder, err) : NULL;
+    if (err->code != PAWL_OK)
+        return err->code;
     if (s->file == NULL && plugin_settle(s, b, err) != PAWL_OK)
         return err->code;
     if (b->mode == PAWL_MODE_NONE)
-        b->mode = settings_mode(s->caller, &s->mem, s->file, s->folder, session_is_agent(s) ? s->of->agent->mode : PAWL_MODE_NONE, err);
-    else if (b->mode == PAWL_MODE_BYPASS && settings_bypass(&s->mem, s->file, s->folder, err) != PAWL_OK)
+        b->mode = settings_mode(s->caller, &s->mem, s->file, s->folder, session_is_agent(s) ? s->of->agent->mode : PAWL_MODE_NONE, found, err);
+    else if (b->mode == PAWL_MODE_BYPASS && settings_bypass(&s->mem, s->file, s->folder, found, err) != PAWL_OK)
         return err->code;
     if (b->mode == PAWL_MODE_NONE && s->file != NULL)
         b->mode = PAWL_MODE_DEFAULT;
     if (err->code == PAWL_OK && session_has(s, "@policy"))
-        s->policy = settings_policy(s->caller, &s->mem, s->file, s->folder, err);
+        s->policy = settings_policy(s->caller, &s->mem, s->file, s->folder, found, err);
     if (err->code == PAWL_OK && given_add(s, &s->mem, NULL, &s->policy, err) != PAWL_OK)
         return err->code;
-    if (session_is_agent(s) && session_instructions_look(s, err) != PAWL_OK)
+    if (session_is_agent(s) && session_instructions_look(s, found, err) != PAWL_OK)
         return err->code;
     if (s->file != NULL) {
         b->info.retention = s->file->retention;

@@ -689,13 +689,20 @@ static bool may_be_secret(const char *name)
     return strcasecmp(name, "PAT") == 0 || strncasecmp(name, "PAT_", 4) == 0;
 }
 
-const pawl_value *claude_env(arena *mem, const char *folder, unsigned without, bool for_model, pawl_err *err)
+const claude_files *claude_look(arena *mem, const char *folder, unsigned without, pawl_err *err)
 {
     claude_files *files = arena_zero(mem, sizeof *files);
-    const pawl_value *out = value_pack(mem, NULL, "{}");
-    pawl_code rc = files == NULL ? fail(err, PAWL_NOMEM, "no memory for the settings") : claude_find(mem, folder, without, files, err);
 
-    for (size_t i = 0; rc == PAWL_OK && i < files->count; i++) {
+    if (files == NULL)
+        fail(err, PAWL_NOMEM, "no memory for the settings");
+    return files != NULL && claude_find(mem, folder, without, files, err) == PAWL_OK ? files : NULL;
+}
+
+const pawl_value *claude_env(arena *mem, const claude_files *files, bool for_model, pawl_err *err)
+{
+    const pawl_value *out = value_pack(mem, NULL, "{}");
+
+    for (size_t i = 0; i < files->count; i++) {
         pawl_iter it = pawl_iter_of(files->all[i].trusted ? pawl_value_get(files->all[i].v, "env") : NULL);
         const pawl_value *key, *v;
 
@@ -706,19 +713,19 @@ const pawl_value *claude_env(arena *mem, const char *folder, unsigned without, b
                 out = value_with(mem, out, name, v);
         }
     }
-    if (rc == PAWL_OK && out == NULL)
+    if (out == NULL)
         fail(err, PAWL_NOMEM, "no memory for variables of settings");
-    return rc == PAWL_OK ? out : NULL;
+    return out;
 }
 
 /* ---- the sandbox -------------------------------------------------------------------------------------------------------- */
 
 const char *claude_boxed(arena *mem, const char *folder, pawl_err *err)
 {
-    claude_files *files = arena_zero(mem, sizeof *files);
+    const claude_files *files = claude_look(mem, folder, 0, err);
 
-    if (files == NULL || claude_find(mem, folder, 0, files, err) != PAWL_OK)
-        return files == NULL ? (fail(err, PAWL_NOMEM, "no memory for the settings"), NULL) : NULL;
+    if (files == NULL)
+        return NULL;
     for (size_t i = 0; i < files->count; i++)
         if (pawl_value_bool(pawl_value_get(pawl_value_get(files->all[i].v, "sandbox"), "enabled")))
             return files->all[i].path;

@@ -31,6 +31,7 @@ typedef struct claude_files {
 
 /* All of them for `folder`; `without`: as in app_caller. None are there, or the person has said "claude": false: count is 0. */
 PAWL_MUST_USE pawl_code claude_find(arena *mem, const char *folder, unsigned without, claude_files *out, pawl_err *err);
+const claude_files *claude_look(arena *mem, const char *folder, unsigned without, pawl_err *err);      /* the same in `mem`; NULL: see err */
 
 /* What one file says, as settings of Pawl do: {"permissions": {"allow","ask","deny","additionalDirectories"}, "hooks"}. A member that may restrict and is
  * not here is refused by its name. `caller` gets notes about what waits for trust, `told` about what is left out (NULL: reported before). NULL: see err. */
@@ -46,8 +47,8 @@ typedef struct claude_word {
 } claude_word;
 PAWL_MUST_USE pawl_code claude_decided(const app_caller *told, const claude_files *of, claude_word *out, pawl_err *err);
 
-/* {NAME: TEXT} of `env` of the files that are trusted for `folder`; those for commands of a model: no key, no password. Any thread. NULL: see err. */
-const pawl_value *claude_env(arena *mem, const char *folder, unsigned without, bool for_model, pawl_err *err);
+/* {NAME: TEXT} of `env` of the files that are trusted; those for commands of a model: no key, no password. Any thread. NULL: see err. */
+const pawl_value *claude_env(arena *mem, const claude_files *files, bool for_model, pawl_err *err);
 /* The first of the files that requires a sandbox (sandbox.enabled); "": none. NULL: see err. */
 const char *claude_boxed(arena *mem, const char *folder, pawl_err *err);
 

@@ -21,7 +21,7 @@ static pawl_code mode_due(const session *s, pawl_state *st, const going_on *g, c
         return fail(err, PAWL_INVALID, "%s was in bypassPermissions, which is not kept: say --mode bypassPermissions once more, or --mode default", run);
     if (g->mode == PAWL_MODE_BYPASS) {
         const char *cwd = pawl_value_string(kept_value(st, "@cwd"));
-        const pawl_code rc = settings_bypass(g->mem, s->file, cwd != NULL ? cwd : s->folder, err);
+        const pawl_code rc = settings_bypass(g->mem, s->file, cwd != NULL ? cwd : s->folder, NULL, err);
 
         if (rc != PAWL_OK)
             return rc;

@@ -5,7 +5,7 @@
  * and a deny rule about reading holds, also for another name of the file. One that does not count is noted. The text may be a stranger's: what it costs
  * grows with its length alone. */
 #define _GNU_SOURCE             /* realpath, O_PATH */
-#include "app/trust.h"
+#include "app/claude_settings.h"
 #include "effect/effect.h"
 #include "effect/hard_links.h"
 #include "effect/reach.h"
@@ -309,10 +309,10 @@ static void import_take(imports *all, const char *from, const char *name, size_t
 
 /* ---- the instructions -------------------------------------------------------------------------------------------- */
 
-static pawl_code imports_open(session *s, imports *all, pawl_err *err)
+static pawl_code imports_open(session *s, const claude_files *found, imports *all, pawl_err *err)
 {
     char *real = realpath(s->folder, NULL);
-    const char *project = settings_project_claude(&s->mem, s->folder, err);
+    const char *project = found != NULL ? found->project : settings_project_claude(&s->mem, s->folder, err);
 
     *all = (imports){ .s = s, .mem = &s->mem, .digests = value_pack(&s->mem, NULL, "{}"), .folder = real != NULL ? arena_text(&s->mem, real) : s->folder };
     free(real);
@@ -352,7 +352,7 @@ static const char *own_text(imports *all, const char *path, pawl_err *err)
     return text;
 }
 
-static const pawl_value *instructions_read(session *s, pawl_err *err)
+static const pawl_value *instructions_read(session *s, const claude_files *found, pawl_err *err)
 {
     static const char *const names[] = { "AGENTS.md", "CLAUDE.md" };
     imports *all = arena_zero(&s->mem, sizeof *all);
@@ -365,7 +365,7 @@ static const pawl_value *instructions_read(session *s, pawl_err *err)
         fail(err, PAWL_NOMEM, "no memory for the instructions");
         return NULL;
     }
-    if (imports_open(s, all, err) == PAWL_OK)
+    if (imports_open(s, found, all, err) == PAWL_OK)
         for (i = 0; i < 2 && text == NULL && err->code == PAWL_OK; i++)
             text = (path = settings_in(&s->mem, s->folder, names[i])) != NULL ? own_text(all, path, err) : NULL;
     if (text != NULL) {
@@ -386,20 +386,22 @@ static const pawl_value *instructions_read(session *s, pawl_err *err)
 }
 
 /* They are read once for a run: what is told of them is what it begins with. */
-const pawl_value *session_instructions(session *s, pawl_err *err)
+static const pawl_value *read_once(session *s, const claude_files *found, pawl_err *err)
 {
     if (!s->instructed) {
-        s->instructions = instructions_read(s, err);
+        s->instructions = instructions_read(s, found, err);
         s->instructed = err->code == PAWL_OK;
     }
     return s->instructions;
 }
 
-pawl_code session_instructions_look(session *s, pawl_err *err)
+const pawl_value *session_instructions(session *s, pawl_err *err) { return read_once(s, NULL, err); }
+
+pawl_code session_instructions_look(session *s, const struct claude_files *found, pawl_err *err)
 {
     char *real;
 
-    (void)session_instructions(s, err);
+    (void)read_once(s, found, err);
     if (err->code != PAWL_OK)
         return err->code;
     real = realpath(s->folder, NULL);

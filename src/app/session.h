@@ -127,7 +127,9 @@ const pawl_value *session_env_of_model(void *session, arena *mem, const char *cw
 pawl_code session_sandbox(session *s, pawl_err *err);          /* sandbox_settings.c: that of its tools, with a note if it is not required */
 /* instructions.c: AGENTS.md, else CLAUDE.md with its imports; NULL with err->code PAWL_OK: there is neither. Read once, with the rules of s->policy. */
 const pawl_value *session_instructions(session *s, pawl_err *err);
-pawl_code session_instructions_look(session *s, pawl_err *err); /* notes which of them are not those of the last run in its folder */
+struct claude_files;
+/* Notes which of them are not those of the last run in its folder; `found` as in settings.h. */
+pawl_code session_instructions_look(session *s, const struct claude_files *found, pawl_err *err);
 /* instructions_seen.c: notes how these {PATH: DIGEST} differ from those of the last run in `folder`, and keeps them: [{"path","was"}]; NULL: in nothing. */
 const pawl_value *instructions_changed(const app_caller *caller, arena *mem, const char *folder, const pawl_value *files);
 /* `v` with the further initial channels of an agent. NULL: see err. */

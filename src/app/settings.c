@@ -194,7 +194,7 @@ static pawl_code file_gather(gathered *g, const agent_file *file, const char *fo
 }
 
 /* The working folder, and the "@policy" of the run so far; NULL: it begins. */
-typedef struct settings_place { const char *folder; const pawl_value *was; } settings_place;
+typedef struct settings_place { const char *folder; const pawl_value *was; const struct claude_files *found; } settings_place;
 
 /* Pawl's own settings of a project, and whether they are trusted. NULL with err->code PAWL_OK: there are none. */
 static const pawl_value *own_read(arena *mem, const char *project, const char *folder, trust_ask *ask, trust_said *said, pawl_err *err)
@@ -271,13 +271,13 @@ static bool reads_claude(const agent_file *file)
 static pawl_code claude_gather(gathered *g, const app_caller *caller, const settings_place *at, pawl_err *err)
 {
     const app_caller *told = at->was == NULL ? caller : NULL;
-    claude_files *files = arena_zero(g->mem, sizeof *files);
+    const claude_files *files = at->found != NULL ? at->found : claude_look(g->mem, at->folder, sources_of(caller), err);
     claude_word word;
     pawl_code rc;
 
     if (files == NULL)
-        return fail(err, PAWL_NOMEM, "no memory for the settings");
-    if ((rc = claude_find(g->mem, at->folder, sources_of(caller), files, err)) != PAWL_OK || (rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
+        return err->code;
+    if ((rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
         return rc;
     for (size_t i = 0; i < files->count && rc == PAWL_OK; i++) {
         const claude_file *f = &files->all[i];
@@ -303,24 +303,26 @@ static pawl_code claude_gather(gathered *g, const app_caller *caller, const sett
 
 const char *settings_project_claude(arena *mem, const char *folder, pawl_err *err)
 {
-    claude_files *files = arena_zero(mem, sizeof *files);
+    const claude_files *files = claude_look(mem, folder, 0, err);
 
-    if (files == NULL)
-        fail(err, PAWL_NOMEM, "no memory for the settings");
-    return files != NULL && claude_find(mem, folder, 0, files, err) == PAWL_OK ? files->project : NULL;
+    return files != NULL ? files->project : NULL;
 }
 
-pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder, pawl_err *err)
+const struct claude_files *settings_claude(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err)
 {
-    claude_files *files = arena_zero(mem, sizeof *files);
+    return reads_claude(file) ? claude_look(mem, folder, sources_of(caller), err) : NULL;
+}
+
+pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder, const struct claude_files *found, pawl_err *err)
+{
     claude_word word;
     pawl_code rc;
 
     if (!reads_claude(file))
         return PAWL_OK;
-    if (files == NULL)
-        return fail(err, PAWL_NOMEM, "no memory for the settings");
-    if ((rc = claude_find(mem, folder, 0, files, err)) != PAWL_OK || (rc = claude_decided(NULL, files, &word, err)) != PAWL_OK)
+    if (found == NULL && (found = claude_look(mem, folder, 0, err)) == NULL)
+        return err->code;
+    if ((rc = claude_decided(NULL, found, &word, err)) != PAWL_OK)
         return rc;
     return word.no_bypass == NULL ? PAWL_OK
                : fail(err, PAWL_DENIED, "%s forbids bypassPermissions (permissions.disableBypassPermissionsMode): give another --mode", word.no_bypass);
@@ -350,15 +352,13 @@ const pawl_value *settings_changed(arena *mem, const char *folder, pawl_err *err
 }
 
 /* `own`: of the agent's file. */
-static pawl_mode mode_of_claude(const app_caller *caller, arena *mem, const char *folder, pawl_mode own, pawl_err *err)
+static pawl_mode mode_of_claude(const app_caller *caller, arena *mem, const settings_place *at, pawl_mode own, pawl_err *err)
 {
+    const claude_files *files = at->found != NULL ? at->found : claude_look(mem, at->folder, sources_of(caller), err);
     pawl_mode mode;
-    claude_files *files = arena_zero(mem, sizeof *files);
     claude_word word;
 
-    if (files == NULL)
-        fail(err, PAWL_NOMEM, "no memory for the settings");
-    if (files == NULL || claude_find(mem, folder, sources_of(caller), files, err) != PAWL_OK || claude_decided(caller, files, &word, err) != PAWL_OK)
+    if (files == NULL || claude_decided(caller, files, &word, err) != PAWL_OK)
         return PAWL_MODE_NONE;
     mode = word.mode != PAWL_MODE_NONE ? word.mode : own;
     return word.most != PAWL_MODE_NONE && (mode == PAWL_MODE_NONE || mode > word.most) ? word.most : mode;
@@ -476,17 +476,11 @@ static pawl_code signers_gather(gathered *g, const agent_file *file, const pawl_
     return PAWL_OK;
 }
 
-const pawl_value *settings_policy(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err)
-{
-    return settings_policy_again(caller, mem, file, folder, NULL, err);
-}
-
-const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, const pawl_value *was, pawl_err *err)
+static const pawl_value *policy_of(const app_caller *caller, arena *mem, const agent_file *file, const settings_place *at, pawl_err *err)
 {
     const pawl_value *none = value_pack(mem, NULL, "[]"), *v = NULL, *person;
     gathered g = { .mem = mem, .lists = { none, none, none }, .directories = none, .hooks = none, .without = sources_of(caller) };
-    const settings_place at = { folder, was };
-    const char *path = settings_of_person(mem), *base = settings_folder(mem);
+    const char *path = settings_of_person(mem), *base = settings_folder(mem), *folder = at->folder;
     pawl_code rc = file_gather(&g, file, folder, err);
 
     if (rc == PAWL_OK && (person = settings_read(mem, path, err)) != NULL)
@@ -494,11 +488,11 @@ const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, co
     else
         rc = err->code;
     if (rc == PAWL_OK)
-        rc = project_gather(&g, caller, &at, err);
+        rc = project_gather(&g, caller, at, err);
     if (rc == PAWL_OK && reads_claude(file))
-        rc = claude_gather(&g, caller, &at, err);
+        rc = claude_gather(&g, caller, at, err);
     if (rc == PAWL_OK)
-        rc = signers_gather(&g, file, was, err);
+        rc = signers_gather(&g, file, at->was, err);
     if (rc != PAWL_OK || (!g.any && !has_agents(file)))     /* tools depend on the workspace's folders, even without rules */
         return NULL;
     v = policy_made(&g, folder);
@@ -506,9 +500,20 @@ const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, co
         v = with_protected(mem, v, file, folder);
     if (v == NULL)
         fail(err, PAWL_NOMEM, "no memory for the rules");
-    if (v != NULL && pawl_value_equal(v, was))      /* a worker asks for each run that it claims, and most have the current rules: they were compiled before */
+    if (v != NULL && pawl_value_equal(v, at->was))  /* a worker asks for each run that it claims, and most have the current rules: they were compiled before */
         return v;
     return v != NULL && policy_check(v, err) == PAWL_OK ? v : NULL;
+}
+
+const pawl_value *settings_policy(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, const struct claude_files *found,
+                                  pawl_err *err)
+{
+    return policy_of(caller, mem, file, &(settings_place){ folder, NULL, found }, err);
+}
+
+const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, const pawl_value *was, pawl_err *err)
+{
+    return policy_of(caller, mem, file, &(settings_place){ folder, was, NULL }, err);
 }
 
 const pawl_value *settings_of_file(arena *mem, const char *path, const char *folder, pawl_err *err)
@@ -558,7 +563,8 @@ const pawl_value *settings_of_value(const app_caller *caller, arena *mem, const 
     return NULL;
 }
 
-pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_mode own, pawl_err *err)
+pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_mode own, const struct claude_files *found,
+                        pawl_err *err)
 {
     const char *project = settings_project(mem, folder), *paths[2] = { settings_of_project(mem, project), settings_of_person(mem) };
     trust_said said;
@@ -580,7 +586,7 @@ pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *
         }
         return pawl_mode_named(word);
     }
-    return reads_claude(file) ? mode_of_claude(caller, mem, folder, own, err) : own;
+    return reads_claude(file) ? mode_of_claude(caller, mem, &(settings_place){ folder, NULL, found }, own, err) : own;
 }
 
 pawl_code settings_allow(arena *mem, const char *project, const char *rule, int64_t until_ms, const char *by, pawl_err *err)

@@ -5,19 +5,25 @@
 #include "app/session.h"
 
 enum { SETTINGS_PATH_MAX = 4096 };
+struct claude_files;            /* claude_settings.h */
 
+/* The settings files of Claude Code for a run of `file` that begins, read once: what is decided by them, and what is used of them, are the same bytes. It is
+ * `found` of the functions below; NULL there: they are read by each. NULL here with err->code PAWL_OK: they do not apply. */
+const struct claude_files *settings_claude(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err);
 /* What a run of `file` (NULL: none) in `folder` is decided by, as it stands in "@policy": the rules and hooks of the file, of the person's
  * settings and of the project's, and where there are agents those of Claude Code's settings. NULL with err->code PAWL_OK: there are none. Allow
  * rules and hooks of a project that nobody trusts are left out, which is noted to `caller` (may be NULL). */
-const pawl_value *settings_policy(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_err *err);
+const pawl_value *settings_policy(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, const struct claude_files *found,
+                                  pawl_err *err);
 /* The same for a run that goes on: `was`, its "@policy" so far, has the keys of its approvers, which stay (P11); NULL: it begins, and they are those that
  * the person trusts. PAWL_GONE: there is no key of one, and err says how to trust it. */
 const pawl_value *settings_policy_again(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, const pawl_value *was, pawl_err *err);
 /* The mode where none is given: what settings say, else `own`, that of the agent; what a project that nobody trusts says only lowers it. PAWL_MODE_NONE:
  * none. `file` as in settings_policy. */
-pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_mode own, pawl_err *err);
+pawl_mode settings_mode(const app_caller *caller, arena *mem, const agent_file *file, const char *folder, pawl_mode own, const struct claude_files *found,
+                        pawl_err *err);
 /* PAWL_DENIED: settings take bypassPermissions away from runs of `file`, and err names their file. */
-PAWL_MUST_USE pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder, pawl_err *err);
+PAWL_MUST_USE pawl_code settings_bypass(arena *mem, const agent_file *file, const char *folder, const struct claude_files *found, pawl_err *err);
 
 /* The rules of one settings file alone, as if it were trusted. NULL: see err. */
 const pawl_value *settings_of_file(arena *mem, const char *path, const char *folder, pawl_err *err);

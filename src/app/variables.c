@@ -23,12 +23,13 @@ const char *session_setting(void *ctx, const char *name)
 
 pawl_code session_env_read(session *s, pawl_err *err)
 {
+    const claude_files *files;
     pawl_err why = {0};
 
     if (!has_agents_here(s) || s->folder == NULL)
         return PAWL_OK;
-    if ((s->env = claude_env(&s->mem, s->folder, s->caller->without_sources, false, &why)) == NULL ||
-        (s->env_of_model = claude_env(&s->mem, s->folder, s->caller->without_sources, true, &why)) == NULL)
+    if ((files = claude_look(&s->mem, s->folder, s->caller->without_sources, &why)) == NULL ||
+        (s->env = claude_env(&s->mem, files, false, &why)) == NULL || (s->env_of_model = claude_env(&s->mem, files, true, &why)) == NULL)
         return fail(err, why.code, "%s", why.text);
     return PAWL_OK;
 }
@@ -36,9 +37,12 @@ pawl_code session_env_read(session *s, pawl_err *err)
 /* A worker has one session for runs of many folders. */
 static const pawl_value *env_at(const session *s, arena *mem, const char *cwd, bool for_model, pawl_err *err)
 {
+    const claude_files *files;
+
     if (!has_agents_here(s) || cwd == NULL || *cwd == '\0' || s->folder == NULL || strcmp(cwd, s->folder) == 0)
         return for_model ? s->env_of_model : s->env;
-    return claude_env(mem, cwd, s->caller->without_sources, for_model, err);
+    files = claude_look(mem, cwd, s->caller->without_sources, err);
+    return files != NULL ? claude_env(mem, files, for_model, err) : NULL;
 }
 
 const pawl_value *session_env(const session *s, arena *mem, const char *cwd, pawl_err *err)

@@ -35,7 +35,7 @@ static pawl_mode mode_of(const chat *k, pawl_err *err)
 
     if (now != PAWL_MODE_NONE || k->s->without_sources == 0)
         return now;
-    return settings_mode(k->s->caller, &k->s->mem, k->s->file, k->s->folder, PAWL_MODE_NONE, err) == PAWL_MODE_PLAN ? PAWL_MODE_PLAN : PAWL_MODE_DEFAULT;
+    return settings_mode(k->s->caller, &k->s->mem, k->s->file, k->s->folder, PAWL_MODE_NONE, NULL, err) == PAWL_MODE_PLAN ? PAWL_MODE_PLAN : PAWL_MODE_DEFAULT;
 }
 
 /* ---- the prompt ------------------------------------------------------------------------------------------------ */

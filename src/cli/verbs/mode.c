@@ -24,7 +24,7 @@ static int mode_run(cli_call *c)
     if (s->file == NULL) {
         fail(&err, PAWL_INVALID, "%s: a plug-in that is the whole agent has no mode", s->run);
         code = cli_fail(c, PAWL_INVALID, &err);
-    } else if (pawl_mode_named(c->args[1]) == PAWL_MODE_BYPASS && (rc = settings_bypass(&s->mem, s->file, s->folder, &err)) != PAWL_OK) {
+    } else if (pawl_mode_named(c->args[1]) == PAWL_MODE_BYPASS && (rc = settings_bypass(&s->mem, s->file, s->folder, NULL, &err)) != PAWL_OK) {
         code = cli_fail(c, rc, &err);
     } else if (!delivered_before(s, s->run) && (code = event_allowed(s, PAWL_EV_UPDATE)) != EXIT_DONE) {
         ;                       /* said */

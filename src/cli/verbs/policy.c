@@ -46,7 +46,7 @@ static pawl_policy *policy_here(cli_call *c, session **s, int *code)
     if (folder == NULL)
         fail(&err, PAWL_IO, "the current folder was removed");
     else
-        v = settings_policy(&c->app, &c->mem, *s != NULL ? (*s)->file : NULL, folder, &err);
+        v = settings_policy(&c->app, &c->mem, *s != NULL ? (*s)->file : NULL, folder, NULL, &err);
     if (err.code == PAWL_OK)
         p = policy_of(v, &err);
     if (p == NULL)

@@ -119,7 +119,7 @@ int prove_print(cli_call *c, session *s)
         return EXIT_USAGE;
     while ((one = cli_given_at(c, "except", q.nexcept)) != NULL && q.nexcept < sizeof except / sizeof *except)
         except[q.nexcept++] = one;
-    q.policy = settings_policy(c != NULL ? &c->app : NULL, &s->mem, s->file, s->folder, &err);
+    q.policy = settings_policy(c != NULL ? &c->app : NULL, &s->mem, s->file, s->folder, NULL, &err);
     if (err.code != PAWL_OK || file_prove(s->file, s->machine, &q, &s->mem, &r, &err) != PAWL_OK)
         return cli_fail(c, err.code, &err);
     if (path != NULL && r.verdict == PROVE_BROKEN && !text_write(path, pawl_value_get(r.json, "path"), &err))
@@ -192,7 +192,7 @@ int prove_replayed(cli_call *c, session *s, const char *path)
     bool left = false;
 
     if (steps != NULL)
-        policy = settings_policy(c != NULL ? &c->app : NULL, &s->mem, s->file, s->folder, &err);
+        policy = settings_policy(c != NULL ? &c->app : NULL, &s->mem, s->file, s->folder, NULL, &err);
     if (steps == NULL || err.code != PAWL_OK || prove_replay(s->file, s->machine, policy, steps, &s->mem, &left, &why, &err) != PAWL_OK)
         return cli_fail(c, err.code, &err);
     last = pawl_value_at(steps, pawl_value_size(steps) - 1);

@@ -221,7 +221,7 @@ static bool inputs_make(simulating *k, const pawl_value *v, pawl_err *err)
 
     if (!k->chance)
         return input_add(k, v, PAWL_MODE_BYPASS, err);
-    s->policy = settings_policy(&k->c->app, &s->mem, s->file, s->folder, err);
+    s->policy = settings_policy(&k->c->app, &s->mem, s->file, s->folder, NULL, err);
     if (err->code != PAWL_OK)
         return false;
     if (session_is_agent(s))
