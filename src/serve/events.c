@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* In one look: PORTION changes of one reader, and CATCHING and TOPICS readers. */
-enum { LOOK_MS = 50, HEARTBEAT_MS = 15000, CATCHING = 16, TOPICS = 16, PORTION = 500 };
+enum { LOOK_MS = 50, HEARTBEAT_MS = 15000, CATCHING = 16, TOPICS = 16, PORTION = 500, BATCH_BYTES = 16384 };
 
 typedef enum follow_state { FOLLOW_CATCHING, FOLLOW_LIVE, FOLLOW_HELD, FOLLOW_OVER, FOLLOW_STATES } follow_state;
 
@@ -257,28 +257,76 @@ static void on_room(http_req *r, void *data)
 
 /* ---- topics ------------------------------------------------------------------------------------------------------------------ */
 
+/* Whether it gets each change of its one run: all such streams get the changes of one look as one write. */
+static bool takes_all(const watcher *w) { return w->n == 1 && w->kinds == items_kinds(NULL); }
+
+static void batch_add(buf *b, const topic *t, const outgoing *n)
+{
+    buf_word(b, "id: ");
+    item_cursor_put(b, n->ch->cursor, t->run, t->life);
+    buf_char(b, '\n');
+    buf_put(b, n->text.data, n->text.size);
+}
+
+/* A stream that does not take it comes back with its cursor, which is before it. */
+static void batch_write(topic *t, buf *b, const char *cursor)
+{
+    const bool any = b->size > 0 || b->failed;
+    http_frame *frame = any && !b->failed ? http_frame_new(NULL, b->data, b->size) : NULL;
+
+    for (follow *f = t->live, *next; f != NULL && any; f = next) {
+        next = f->next;         /* of another watcher, since a stream follows a run once */
+        if (!takes_all(f->w) || f->w->gone)
+            continue;
+        if (frame != NULL && http_put(f->w->r, frame))
+            snprintf(f->cursor, sizeof f->cursor, "%s", cursor);
+        else if (!f->w->gone)
+            hold(f->w);
+    }
+    http_frame_drop(frame);
+    buf_free(b);
+    buf_init(b, NULL);
+}
+
+/* Writes a change to the streams that leave some out, or follow other runs, too. */
+static void others_write(topic *t, outgoing *n)
+{
+    for (follow *f = t->live, *next; f != NULL; f = next) {
+        next = f->next;
+        if (!takes_all(f->w))
+            write_change(f, n);
+    }
+}
+
 /* Reads what is new, PORTION changes at most, and writes it to all who follow it live. True: it has read all. */
 static bool topic_look(topic *t)
 {
+    char last[ITEM_CURSOR_MAX] = "";
     pawl_item_change ch;
     pawl_err err = { 0 };
     pawl_code rc = PAWL_OK;
+    buf batch;
 
+    buf_init(&batch, NULL);
     for (int i = 0; i < PORTION && (rc = pawl_items_next(t->reader, &ch, &err)) == PAWL_OK; i++) {
         outgoing n;
 
         if (t->live == NULL)
             continue;           /* nobody is at its place */
-        if (!outgoing_make(&n, &ch, t->life, t->reader)) {   /* nobody gets it: each comes back with its cursor */
+        if (outgoing_make(&n, &ch, t->life, t->reader)) {
+            batch_add(&batch, t, &n);
+            snprintf(last, sizeof last, "%s", ch.cursor);
+            others_write(t, &n);
+        } else {                /* nobody gets it: each comes back with its cursor */
             while (t->live != NULL)
                 hold(t->live->w);
         }
-        for (follow *f = t->live, *next; f != NULL; f = next) {
-            next = f->next;     /* of another watcher, since a stream follows a run once */
-            write_change(f, &n);
-        }
         outgoing_free(&n);
+        if (batch.size > BATCH_BYTES || batch.failed)
+            batch_write(t, &batch, last);
     }
+    batch_write(t, &batch, last);
+    buf_free(&batch);
     for (follow *f = t->live; f != NULL; f = f->next) {
         f->halted = rc == PAWL_HALTED;
         if (rc > PAWL_OK)
