@@ -96,7 +96,8 @@ typedef enum pawl_join_rest { PAWL_JOIN_IGNORES_REST = 0, PAWL_JOIN_CANCELS_REST
 /* A join: `to` runs once when all nodes of `from` are done, in whatever supersteps, and once more when all are done again. At most 256 nodes. */
 PAWL_API PAWL_SENTINEL void pawl_graph_join(pawl_graph *g, const char *to, const char *from, ... /* NULL */);
 /* The same when `k` of the `n` nodes are done (0: all). The others are ignored until all are done, which ends the round;
- * with PAWL_JOIN_CANCELS_REST the tasks that can lead only to them are canceled, and the round ends at once. */
+ * with PAWL_JOIN_CANCELS_REST the tasks that can lead only to them are canceled, and the round ends at once. In a loop a node that is done again after `to` ran
+ * counts for the next round. The run fails if nothing is left to run, and a round has begun and left nodes out. */
 PAWL_API void pawl_graph_join_of(pawl_graph *g, const char *to, const char *const *from, size_t n, size_t k, pawl_join_rest rest);
 
 /* ---- pauses (G5), hooks, limits -------------------------------------------------------------- */

@@ -109,12 +109,12 @@ static void check_stuck(search *s)
             continue;
         for (size_t i = 0; i < s->njoins; i++) {
             check_meet *m = &s->joins[i];
-            const uint64_t *seen = check_item(&s->states, at) + m->at;
+            const uint64_t *state = check_item(&s->states, at);
             uint32_t missing = 0;
 
-            if (m->told || search_seen(m, seen) == 0 || check_bit(seen, m->j->nfrom))
+            if (m->told || search_seen(m, state + m->at) == 0 || !search_begun(m, state))
                 continue;
-            while (check_bit(seen, missing))
+            while (search_came(m, state, missing))
                 missing++;
             m->told = true;
             report_printf(s->r, check_guessed(s, at) ? PAWL_SEVERITY_WARNING : PAWL_SEVERITY_FAULT, "join-stuck", check_path(s, at, false),

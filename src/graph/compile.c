@@ -254,6 +254,19 @@ static bool has_settling(const pawl_graph *g)
     return any;
 }
 
+/* A join with rounds: not all of its sources are needed, and its target leads back to one. joins_prepare() has found out. */
+static bool has_rounds(const pawl_graph *g)
+{
+    bool any = false;
+
+    for (const join *j = g->joins; j != NULL && !any; j = j->next)
+        for (uint32_t i = 0; i < j->nfrom && j->again != NULL; i++)
+            any = any || j->again[i];
+    for (size_t i = START_INDEX + 1; i < g->nnodes && !any; i++)
+        any = g->nodes[i]->sub != NULL && has_rounds(g->nodes[i]->sub);
+    return any;
+}
+
 /* ---- the definition as canonical text: what the hash is of ---------------------------------------------- */
 /* Keys are sorted bytewise. Functions have no stable bytes; the author's version number represents them. Members that only pawl_graph_check() reads
  * (writes) are left out, since they change no run. */
@@ -486,6 +499,7 @@ static pawl_machine *compile_machine(const compiling *c)
         m->shows_undo = m->shows_undo || (g->shows_undo && m->effects[i].limits.inverse != NULL);
     gm->g = g;
     m->channel_json = compile_nodes(c, g) ? channels_code(&g->mem, c->channels, c->nchannels, NULL) : NULL;
+    m->rounds = m->settles || has_rounds(g);
     if (m->channel_json == NULL || !compile_hash(m, g)) {
         mem_free(&g->alloc, gm, sizeof *gm);
         return NULL;

@@ -218,14 +218,14 @@ static void draw_tally(draw_level *l, const frame *f)
             p->later = true;
     for (const join *j = l->g->joins; j != NULL; j = j->next, number++) {
         uint32_t count = 0;
-        bool fired = false;     /* the list has the mark that the join has fired */
+        const pawl_value *seen = pawl_value_get(f->joins, j->name);
 
-        it = pawl_iter_of(pawl_value_get(f->joins, j->name));
-        while ((v = pawl_iter_next(&it, NULL)) != NULL) {
-            fired = fired || strcmp(pawl_value_string(v), "!") == 0;
+        it = pawl_iter_of(seen);
+        while ((v = pawl_iter_next(&it, NULL)) != NULL)
             count += node_index(l->g, pawl_value_string(v)) > 0;
-        }
-        if (fired || count <= l->joined[number])
+        if (join_has(seen, JOIN_FIRED))
+            count = join_again(seen);
+        if (count <= l->joined[number])
             continue;
         l->joined[number] = count;
         if (l->half[j->to_at] == 0 || number < l->half[j->to_at] - 1)

@@ -84,6 +84,7 @@ typedef struct join {
     uint8_t rest;
     uint32_t *at;               /* indexes of `from`; compile sets them and to_at */
     uint32_t to_at;
+    bool *again;                /* by source, if not all are needed: the target may lead to it, so that it comes again in the next round */
     bool *leads, *passes;       /* by node, if the graph settles: it may still lead to a source; it may lead past them to `to` */
 } join;
 
@@ -227,10 +228,18 @@ static inline bool plan_plain(const pawl_graph *g, const frame *f, const gnode *
 pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *path, closing *cl, bool *holds, pawl_err *err);
 pawl_code plan_start(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, pawl_err *err);
 pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n, closing *cl, pawl_err *err);
-bool join_stuck(const pawl_graph *g, const frame *f, const join **which, const char **missing);
 
 /* settle.c */
 bool joins_prepare(pawl_graph *g);               /* once compile has numbered the nodes; false: no memory */
+#define JOIN_FIRED "!"          /* marks in the list of what a join has seen: it has fired; */
+#define JOIN_PASSED "~"         /* a way led past its sources; */
+#define JOIN_AGAIN '+'          /* before a name: that source came again, in the next round */
+bool join_has(const pawl_value *seen, const char *name);
+bool join_has_again(const pawl_value *seen, const char *name);
+uint32_t join_again(const pawl_value *seen);             /* how many came again */
+bool join_begun(const pawl_value *seen);                 /* in its round something came, and it has not fired */
+/* A join that has begun, though nothing is left to run: the error that says so. */
+bool join_stuck(const pawl_graph *g, const frame *f, bool rounds, pawl_err *err);
 bool join_later(const join *j, const join *other);       /* the target of `other` may still lead to a source of `j` */
 
 /* draw_tables.c: helpers of all drawings */

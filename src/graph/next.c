@@ -37,6 +37,7 @@ typedef struct plan {
     bool *gone;             /* by node: a join cancelled it */
     bool settles;           /* branches that were not taken count as done */
     bool *passed;           /* by join, if it settles: a way led past its sources */
+    bool rounds;            /* what comes again after a join fired is of its next round */
     uint32_t at;            /* the node whose ways are followed */
     pawl_err *err;
 } plan;
@@ -162,19 +163,6 @@ static pawl_code leave_eval(plan *p, task *tk, uint32_t i)
 
 /* ---- joins --------------------------------------------------------------------------------------------- */
 
-static const char FIRED[] = "!", PASSED[] = "~";
-
-static bool seen_has(const pawl_value *seen, const char *name)
-{
-    pawl_iter it = pawl_iter_of(seen);
-    const pawl_value *v;
-
-    while ((v = pawl_iter_next(&it, NULL)) != NULL)
-        if (strcmp(pawl_value_string(v), name) == 0)
-            return true;
-    return false;
-}
-
 static const pawl_value *seen_add(plan *p, const pawl_value *seen, const char *name)
 {
     const pawl_value *one = value_string(&p->s->mem, name, strlen(name));
@@ -239,7 +227,7 @@ static bool captive(const pawl_graph *g, const join *j, const pawl_value *seen, 
     been[at] = true;
     for (uint32_t i = 0; i < j->nfrom; i++)
         if (strcmp(j->from[i], g->nodes[at]->name) == 0)
-            return !seen_has(seen, j->from[i]);
+            return !join_has(seen, j->from[i]);
     if (g->nodes[at]->ways == NULL && g->nodes[at]->ngotos == 0)
         return false;
     each_target(g, g->nodes[at], see_way, &e);
@@ -260,6 +248,32 @@ static pawl_code rest_cancel(plan *p, const join *j, const pawl_value *seen)
     return PAWL_OK;
 }
 
+/* `seen` of a join that has fired, with the sources that came again. NULL: no memory. */
+static const pawl_value *again_add(plan *p, const join *j, const pawl_value *before, const pawl_value *seen)
+{
+    for (uint32_t i = 0; i < j->nfrom && seen != NULL; i++) {
+        char name[NAME_BYTES_MAX + 2] = { JOIN_AGAIN };
+
+        if (!p->done[j->at[i]] || !j->again[i] || !join_has(before, j->from[i]) || join_has_again(seen, j->from[i]))
+            continue;
+        memcpy(name + 1, j->from[i], strlen(j->from[i]) + 1);
+        seen = seen_add(p, seen, name);
+    }
+    return seen;
+}
+
+/* The next round of a join: what came again. NULL: no memory. */
+static const pawl_value *round_next(plan *p, const pawl_value *seen)
+{
+    const pawl_value *next = value_pack(&p->s->mem, p->err, "[]"), *v;
+    pawl_iter it = pawl_iter_of(seen);
+
+    while (next != NULL && (v = pawl_iter_next(&it, NULL)) != NULL)
+        if (*pawl_value_string(v) == JOIN_AGAIN)
+            next = seen_add(p, next, pawl_value_string(v) + 1);
+    return next;
+}
+
 static pawl_code join_puts(plan *p, const join *j, const pawl_value *seen)
 {
     p->changed = value_with(&p->s->mem, p->changed != NULL ? p->changed : value_pack(&p->s->mem, p->err, "{}"), j->name, seen);
@@ -269,7 +283,7 @@ static pawl_code join_puts(plan *p, const join *j, const pawl_value *seen)
 static pawl_code join_step(plan *p, const join *j)
 {
     const pawl_value *seen = pawl_value_get(p->joins, j->name), *before = seen;
-    uint32_t count = 0;
+    uint32_t count = 0, again;
     bool fired;
 
     for (uint32_t i = 0; i < j->nfrom; i++)
@@ -280,8 +294,17 @@ static pawl_code join_step(plan *p, const join *j)
     }
     if ((seen = seen_more(p, j, seen)) == NULL)
         return PAWL_NOMEM;
-    fired = seen_has(seen, FIRED);
-    count = (uint32_t)pawl_value_size(seen) - fired - seen_has(seen, PASSED);
+    fired = join_has(seen, JOIN_FIRED);
+    if (fired && p->rounds && (seen = again_add(p, j, before, seen)) == NULL)
+        return PAWL_NOMEM;
+    again = join_again(seen);
+    count = (uint32_t)pawl_value_size(seen) - fired - again - join_has(seen, JOIN_PASSED);
+    if (count >= j->nfrom && again > 0) {       /* this round is complete, and the next one has begun */
+        if ((seen = round_next(p, seen)) == NULL)
+            return PAWL_NOMEM;
+        count = again;
+        fired = false;
+    }
     if (count >= j->k && !fired) {
         if (hit_name(p, j->to) != PAWL_OK)
             return PAWL_CORRUPT;
@@ -290,7 +313,7 @@ static pawl_code join_step(plan *p, const join *j)
                 return PAWL_NOMEM;
             count = j->nfrom;               /* no other source will arrive: this round of the join is complete */
         }
-        seen = seen_add(p, seen, FIRED);
+        seen = seen_add(p, seen, JOIN_FIRED);
     }
     if (count >= j->nfrom)
         seen = value_pack(&p->s->mem, p->err, "[]");
@@ -317,13 +340,13 @@ static pawl_code joins_pass(plan *p)
     for (const join *j = p->g->joins; j != NULL && rc == PAWL_OK; j = j->next, k++) {
         const pawl_value *seen = seen_now(p, j);
 
-        if (!p->passed[k] || p->hit[j->to_at] || seen_has(seen, PASSED))
+        if (!p->passed[k] || p->hit[j->to_at] || join_has(seen, JOIN_PASSED))
             continue;
-        if (seen_has(seen, FIRED)) {
+        if (join_has(seen, JOIN_FIRED)) {
             p->hit[j->to_at] = true;
             continue;
         }
-        seen = seen_add(p, seen != NULL ? seen : value_pack(&p->s->mem, p->err, "[]"), PASSED);
+        seen = seen_add(p, seen != NULL ? seen : value_pack(&p->s->mem, p->err, "[]"), JOIN_PASSED);
         rc = seen != NULL ? join_puts(p, j, seen) : PAWL_NOMEM;
     }
     return rc;
@@ -331,9 +354,7 @@ static pawl_code joins_pass(plan *p)
 
 static bool begun(const plan *p, const join *j)
 {
-    const pawl_value *seen = seen_now(p, j);
-
-    return pawl_value_size(seen) > 0 && !seen_has(seen, FIRED);
+    return join_begun(seen_now(p, j));
 }
 
 /* Whether another join that has begun may still lead to a source of this one. */
@@ -389,27 +410,12 @@ static pawl_code joins_step(plan *p)
     return rc;
 }
 
-bool join_stuck(const pawl_graph *g, const frame *f, const join **which, const char **missing)
-{
-    for (const join *j = g->joins; j != NULL; j = j->next) {
-        const pawl_value *seen = pawl_value_get(f->joins, j->name);
-
-        if (pawl_value_size(seen) == 0 || seen_has(seen, FIRED))
-            continue;
-        *which = j;
-        for (uint32_t i = 0; i < j->nfrom; i++)
-            if (!seen_has(seen, j->from[i]))
-                *missing = j->from[i];
-        return true;
-    }
-    return false;
-}
-
 /* ---- the plan becomes a close --------------------------------------------------------------------------------- */
 
 static pawl_code plan_begin(plan *p, pawl_step *s, const pawl_graph *g, frame *f, pawl_err *err)
 {
-    *p = (plan){ .s = s, .g = g, .f = f, .joins = f->joins, .settles = g->joins != NULL && g->settles && s->st->settles, .err = err };
+    *p = (plan){ .s = s, .g = g, .f = f, .joins = f->joins, .settles = g->joins != NULL && g->settles && s->st->settles,
+                  .rounds = s->st->rounds, .err = err };
     if (p->settles) {
         size_t n = 0;
 
@@ -458,7 +464,7 @@ static pawl_code defer_split(plan *p, closing *cl, bool busy)
             continue;
         }
         p->hit[i] = false;
-        if (!seen_has(list_now, p->g->nodes[i]->name)) {
+        if (!join_has(list_now, p->g->nodes[i]->name)) {
             list_now = value_push(&p->s->mem, list_now != NULL ? list_now : value_pack(&p->s->mem, p->err, "[]"),
                                   value_string(&p->s->mem, p->g->nodes[i]->name, strlen(p->g->nodes[i]->name)));
             changed = true;

@@ -301,15 +301,49 @@ static void check_cancel(search *s, const check_meet *m, const uint64_t *seen)
             check_mark(s->gone, i);
 }
 
+static size_t check_meet_words(const join *j)
+{
+    return (j->nfrom + 1 + (j->k < j->nfrom ? j->nfrom : 0)) / 64 + 1;
+}
+
+static uint32_t check_again(const check_meet *m, const uint64_t *seen)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; m->j->k < m->j->nfrom && i < m->j->nfrom; i++)
+        n += check_bit(seen, m->j->nfrom + 2 + i);
+    return n;
+}
+
+/* The round is complete: the next one has what came again. */
+static uint32_t check_round_next(const check_meet *m, uint64_t *seen)
+{
+    const uint32_t n = m->j->nfrom;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (!check_bit(seen, n + 2 + i))
+            seen[i / 64] &= ~(UINT64_C(1) << (i % 64));
+    for (uint32_t i = n; i < 2 * n + 2; i++)
+        seen[i / 64] &= ~(UINT64_C(1) << (i % 64));
+    return search_seen(m, seen);
+}
+
 static void check_meet_step(search *s, const check_meet *m)
 {
     uint64_t *seen = s->after + m->at;
     uint32_t n = m->j->nfrom, count;
+    const bool fired = check_bit(seen, n);
 
-    for (uint32_t i = 0; i < n; i++)
-        if (check_bit(s->now, m->from[i]))
-            check_mark(seen, i);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!check_bit(s->now, m->from[i]))
+            continue;
+        if (fired && check_bit(seen, i) && m->j->again[i])
+            check_mark(seen, n + 2 + i);
+        check_mark(seen, i);
+    }
     count = search_seen(m, seen);
+    if (count >= n && check_again(m, seen) > 0)
+        count = check_round_next(m, seen);
     if (count >= m->j->k && !check_bit(seen, n)) {
         check_mark(s->hit, m->to);
         if (m->j->rest == PAWL_JOIN_CANCELS_REST && count < n) {
@@ -319,7 +353,7 @@ static void check_meet_step(search *s, const check_meet *m)
         check_mark(seen, n);
     }
     if (count >= n)
-        memset(seen, 0, ((n + 1) / 64 + 1) * sizeof *seen);
+        memset(seen, 0, check_meet_words(m->j) * sizeof *seen);
 }
 
 /* Joins none of whose sources is `now` stay as they are. The others step in the order of their numbers, since one may cancel the sources of another. */
@@ -341,12 +375,20 @@ static void check_meets_step(search *s)
             check_meet_step(s, &s->joins[k]);
 }
 
-/* It has seen a source, or a way led past them, and it has not fired. */
-static bool check_begun(const check_meet *m, const uint64_t *state)
+bool search_begun(const check_meet *m, const uint64_t *state)
 {
     const uint64_t *seen = state + m->at;
 
-    return (search_seen(m, seen) > 0 || check_bit(seen, m->j->nfrom + 1)) && !check_bit(seen, m->j->nfrom);
+    if (check_bit(seen, m->j->nfrom))
+        return check_again(m, seen) > 0;
+    return search_seen(m, seen) > 0 || check_bit(seen, m->j->nfrom + 1);
+}
+
+bool search_came(const check_meet *m, const uint64_t *state, uint32_t source)
+{
+    const uint64_t *seen = state + m->at;
+
+    return check_bit(seen, check_bit(seen, m->j->nfrom) ? m->j->nfrom + 2 + source : source);
 }
 
 /* A join that has seen some but not enough sources; NULL: none. */
@@ -355,7 +397,7 @@ static const check_meet *check_partly(const search *s, const uint64_t *state)
     for (size_t i = 0; i < s->njoins; i++) {
         const check_meet *m = &s->joins[i];
 
-        if (check_begun(m, state))
+        if (search_begun(m, state))
             return m;
     }
     return NULL;
@@ -377,7 +419,7 @@ static void check_pass(search *s, const uint64_t *reached)
 static bool check_waits(const search *s, const check_meet *m)
 {
     for (size_t k = 0; k < s->njoins; k++)
-        if (join_later(m->j, s->joins[k].j) && check_begun(&s->joins[k], s->after))
+        if (join_later(m->j, s->joins[k].j) && search_begun(&s->joins[k], s->after))
             return true;
     return false;
 }
@@ -390,7 +432,7 @@ static void check_settle(search *s)
 
     memset(s->one, 0, s->words * sizeof *s->one);
     for (size_t k = 0; k < s->njoins; k++)
-        if (check_begun(&s->joins[k], s->after) && !check_waits(s, &s->joins[k])) {
+        if (search_begun(&s->joins[k], s->after) && !check_waits(s, &s->joins[k])) {
             check_mark(s->one, s->joins[k].to);
             any = true;
         }
@@ -399,8 +441,8 @@ static void check_settle(search *s)
     for (size_t k = 0; k < s->njoins; k++) {
         const check_meet *m = &s->joins[k];
 
-        if (check_bit(s->one, m->to) && check_begun(m, s->after))
-            memset(s->after + m->at, 0, ((m->j->nfrom + 1) / 64 + 1) * sizeof *s->after);
+        if (check_bit(s->one, m->to) && search_begun(m, s->after))
+            memset(s->after + m->at, 0, check_meet_words(m->j) * sizeof *s->after);
     }
     memcpy(s->after, s->one, s->words * sizeof *s->after);
 }
@@ -577,7 +619,7 @@ static bool check_meets_init(search *s)
             return false;
         for (uint32_t i = 0; i < j->nfrom; i++)
             m->from[i] = (uint32_t)node_index(s->g, j->from[i]);
-        s->states.width += (j->nfrom + 1) / 64 + 1;
+        s->states.width += check_meet_words(j);
         s->cancels = s->cancels || j->rest == PAWL_JOIN_CANCELS_REST;
     }
     return true;

@@ -24,7 +24,7 @@ typedef struct check_spot {           /* a state that was found; its words in `s
 
 typedef struct check_meet {
     const join *j;
-    size_t at;                  /* index of its words in a state: a bit for each source, one for "fired", one for "passed" */
+    size_t at;                  /* of its words in a state: bits of the sources, "fired", "passed"; if not all are needed, those that came again */
     uint32_t *from;
     uint32_t to;
     bool told;
@@ -119,6 +119,8 @@ void search_succeed(search *s, const uint64_t *reached);
 /* Searches `s->g` up to `s->limit` states. False: no memory. Call search_free() in either case. */
 bool search_run(search *s);
 void search_free(search *s);
+bool search_begun(const check_meet *m, const uint64_t *state);         /* in its round a source came, or a way led past them, and it has not fired */
+bool search_came(const check_meet *m, const uint64_t *state, uint32_t source);         /* in that round; of one that has begun */
 /* The number of sources of the join that a state has seen. */
 uint32_t search_seen(const check_meet *m, const uint64_t *seen);
 

@@ -1,10 +1,15 @@
 /* settle.c - joins whose branches were not taken (G3): what can still come to a join, and which way passes its sources by.
  *
- * compile.c calls joins_prepare() once; next.c and search.c ask. Pure.
+ * compile.c calls joins_prepare() once; next.c, drive.c, frame_run.c and search.c ask. Pure.
+ *
+ * A join that does not need all of its sources, and leads back to some of them, has rounds: what comes again after it fired is of its next round.
  *
  * A source that was not taken counts as done. So a way by a route or a goto to the target of a join, past sources that it might have led to, is held as
  * one who was here (JOIN_PASSED); and when nothing else is left to run, the joins that have begun fire with what they have. */
 #include "graph/graph.h"
+#include "kernel/frame.h"
+#include "kernel/names.h"
+#include "kernel/state.h"
 
 #include <string.h>
 
@@ -104,6 +109,38 @@ static bool join_prepare(pawl_graph *g, join *j, settle_back *b)
     return true;
 }
 
+typedef struct settle_ahead { const pawl_graph *g; bool *been; uint32_t *todo, n; } settle_ahead;
+
+static void settle_reach(void *ctx, const char *to, const way *w)
+{
+    settle_ahead *a = ctx;
+    const int at = node_index(a->g, to);
+
+    (void)w;
+    if (at > 0 && !a->been[at])
+        a->been[a->todo[a->n++] = (uint32_t)at] = true;
+}
+
+/* One search forward from the target, over ways and joins. */
+static bool rounds_prepare(pawl_graph *g, join *j, arena *mem)
+{
+    settle_ahead a = { .g = g, .been = arena_zero(mem, g->nnodes * sizeof *a.been), .todo = arena_get(mem, g->nnodes * sizeof *a.todo) };
+
+    if (a.been == NULL || a.todo == NULL || (j->again = arena_zero(&g->mem, j->nfrom * sizeof *j->again)) == NULL)
+        return false;
+    for (a.todo[a.n++] = j->to_at; a.n > 0;) {
+        while (a.n > 0)
+            each_target(g, g->nodes[a.todo[--a.n]], settle_reach, &a);
+        for (const join *k = g->joins; k != NULL; k = k->next)
+            for (uint32_t i = 0; i < k->nfrom && !a.been[k->to_at]; i++)
+                if (a.been[k->at[i]])
+                    settle_reach(&a, k->to, NULL);
+    }
+    for (uint32_t i = 0; i < j->nfrom; i++)
+        j->again[i] = a.been[j->at[i]];
+    return true;
+}
+
 /* Takes nodes times ways at most: this is done at each load of a file. */
 bool joins_prepare(pawl_graph *g)
 {
@@ -111,12 +148,15 @@ bool joins_prepare(pawl_graph *g)
     arena mem;
     bool good;
 
-    if (!g->settles || g->joins == NULL)
+    if (g->joins == NULL)
         return true;
     arena_init(&mem, &g->alloc, SETTLE_BYTES_FIRST);
-    good = settle_index(&b, &mem);
-    for (join *j = g->joins; j != NULL && good; j = j->next)
-        good = join_prepare(g, j, &b);
+    good = !g->settles || settle_index(&b, &mem);
+    for (join *j = g->joins; j != NULL && good; j = j->next) {
+        good = !g->settles || join_prepare(g, j, &b);
+        if (good && j->k < j->nfrom)
+            good = rounds_prepare(g, j, &mem);
+    }
     arena_free(&mem);
     return good;
 }
@@ -124,4 +164,103 @@ bool joins_prepare(pawl_graph *g)
 bool join_later(const join *j, const join *other)
 {
     return j != other && j->leads[other->to_at];
+}
+
+/* ---- what a join has seen --------------------------------------------------------------------------------------- */
+
+bool join_has(const pawl_value *seen, const char *name)
+{
+    pawl_iter it = pawl_iter_of(seen);
+    const pawl_value *v;
+
+    while ((v = pawl_iter_next(&it, NULL)) != NULL)
+        if (strcmp(pawl_value_string(v), name) == 0)
+            return true;
+    return false;
+}
+
+bool join_has_again(const pawl_value *seen, const char *name)
+{
+    pawl_iter it = pawl_iter_of(seen);
+    const pawl_value *v;
+
+    while ((v = pawl_iter_next(&it, NULL)) != NULL)
+        if (*pawl_value_string(v) == JOIN_AGAIN && strcmp(pawl_value_string(v) + 1, name) == 0)
+            return true;
+    return false;
+}
+
+uint32_t join_again(const pawl_value *seen)
+{
+    pawl_iter it = pawl_iter_of(seen);
+    const pawl_value *v;
+    uint32_t n = 0;
+
+    while ((v = pawl_iter_next(&it, NULL)) != NULL)
+        n += *pawl_value_string(v) == JOIN_AGAIN;
+    return n;
+}
+
+bool join_begun(const pawl_value *seen)
+{
+    return pawl_value_size(seen) > 0 && (!join_has(seen, JOIN_FIRED) || join_again(seen) > 0);
+}
+
+static char *text_put(char *to, const char *text)
+{
+    const size_t n = strlen(text);
+
+    memcpy(to, text, n + 1);
+    return to + n;
+}
+
+/* The sources that have come in the round that the join waits for, or that have not, as many as fit. */
+static void sources_text(const join *j, const pawl_value *seen, bool came, char *to, size_t size)
+{
+    const bool fired = join_has(seen, JOIN_FIRED);
+    char *at = text_put(to, "none");
+
+    for (uint32_t i = 0; i < j->nfrom; i++) {
+        if ((fired ? join_has_again(seen, j->from[i]) : join_has(seen, j->from[i])) != came)
+            continue;
+        if ((size_t)(at - to) + strlen(j->from[i]) + sizeof ", \"\", ..." > size) {
+            text_put(at, ", ...");
+            break;
+        }
+        at = at == to + strlen("none") && *to == 'n' ? to : text_put(at, ", ");
+        at = text_put(text_put(text_put(at, "\""), j->from[i]), "\"");
+    }
+}
+
+static const char *first_missing(const join *j, const pawl_value *seen)
+{
+    const char *missing = "";
+
+    for (uint32_t i = 0; i < j->nfrom; i++)
+        if (!join_has(seen, j->from[i]))
+            missing = j->from[i];
+    return missing;
+}
+
+/* The text is journaled: for a run without `rounds` it stays as it was. */
+bool join_stuck(const pawl_graph *g, const frame *f, bool rounds, pawl_err *err)
+{
+    char came[160], others[160];
+
+    for (const join *j = g->joins; j != NULL; j = j->next) {
+        const pawl_value *seen = pawl_value_get(f->joins, j->name);
+
+        if (!join_begun(seen))
+            continue;
+        if (!rounds || j->k == j->nfrom) {
+            fail(err, PAWL_INVALID, "%s: the join into \"%s\" waits for \"%s\", and nothing is left to run", g->name, j->to, first_missing(j, seen));
+            return true;
+        }
+        sources_text(j, seen, true, came, sizeof came);
+        sources_text(j, seen, false, others, sizeof others);
+        fail(err, PAWL_INVALID, "%s: the join into \"%s\" needs %u of its sources in each round, and nothing is left to run: came %s; did not come %s; "
+             "let a node lead to enough of them in every round", g->name, j->to, (unsigned)j->k, came, others);
+        return true;
+    }
+    return false;
 }

@@ -38,6 +38,7 @@ struct pawl_machine {
     const char *interrupt;      /* the signal that also interrupts running handlers; NULL: none */
     bool turns;
     bool settles;               /* for its joins, branches that were not taken count as done (G3); also without a join: an upgrade may bring one */
+    bool rounds;                /* a join with `need` begins its next round with the sources that come again (G3); also of each file, as `settles` */
     bool patterns;              /* answers are checked by `pattern`, which older versions left out (K5): agent files */
     bool shows_undo;            /* an effect has an inverse, and approvals are of both (P10) */
     bool modes;                 /* a graph that obeys the mode of its run, and passes it on to its children */

@@ -71,6 +71,7 @@ struct pawl_state {
     bool has_loader;
     bool nth_hint_waits;        /* of nth_hint: it is of a wait */
     bool settles;               /* joins settle (G3); false: an older run, or no run of a file */
+    bool rounds;                /* joins with `need` begin anew in loops (G3); false: an older run, or no such join */
     bool shows_undo;            /* an approval is of the command and of its inverse (P10); false: an older run, or no command has an inverse */
     size_t bytes;               /* size of the block that starts with this state */
     struct { const call *calls; uint32_t nth, call; } nth_hint;     /* where nth_find() found this command (or wait) last */

@@ -63,7 +63,7 @@ PAWL_TEST(test_G3_a_join_with_need_that_may_not_do_what_it_says_is_told)
                "  d: {set: {n: 1}, next: j}\n"
                "  j: {join: {of: [b, d], need: 1}, next: k}\n"
                "  k: {set: {n: 1}, next: [{when: .n, to: a}, {else: end}]}\n",
-               "8:13 warning need: \"j\" has `need` in a loop, and a round may leave out \"d\": that round never ends, and in the next one \"j\" may not run; "
+               "8:13 warning need: \"j\" has `need` in a loop, and a round may leave out \"d\": the next round then runs \"j\" only when nothing else is left to run; "
                "let one node lead to all sources in every round\n");
     need_tells("  a: {set: {n: 1}, next: j}\n"
                "  j: {join: {of: [a, k], need: 1}, next: k}\n"

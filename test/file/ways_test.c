@@ -346,6 +346,20 @@ PAWL_TEST(test_K5_a_run_that_was_begun_before_joins_settled_ends_as_it_did)
     drive_end(&d);
 }
 
+/* The first round of the loop leaves c out, and so does the second. */
+PAWL_TEST(test_G3_a_join_with_need_runs_in_each_round_of_a_loop)
+{
+    static const char text[] = "start: fork\nstate: {n: {merge: sum, default: 0}, log: {merge: append}}\nnodes:\n"
+                               "  fork: {set: {log: '\"fork\"'}, next: [a, b, c1]}\n  a: {set: {log: '\"a\"'}, next: j}\n  b: {set: {log: '\"b\"'}, next: j}\n"
+                               "  c1: {set: {log: '\"c1\"'}, next: [{when: '.n > 5', to: c}, {else: end}]}\n  c: {set: {log: '\"c\"'}, next: j}\n"
+                               "  j: {join: {of: [a, b, c], need: 2}, set: {log: '\"j\"', n: 1}, next: [{when: '.n > 1', to: end}, {else: fork}]}\n";
+    driven d;
+
+    drive(&d, text, NULL);
+    stands(&d, "completed", "log", "[\"fork\",\"a\",\"b\",\"c1\",\"j\",\"fork\",\"a\",\"b\",\"c1\",\"j\"]");
+    drive_end(&d);
+}
+
 /* The rule of its beginning holds also for a join that only an upgrade brings. */
 PAWL_TEST(test_G3_a_join_that_an_upgrade_brings_settles)
 {

@@ -349,19 +349,82 @@ static void cancel_rest(const ref_course *c, const sim_join *j, const bool *seen
             gone[i] = true;
 }
 
+static bool source_is(const sim_join *j, int node)
+{
+    for (int s = 0; s < j->nfrom; s++)
+        if (j->from[s] == node)
+            return true;
+    return false;
+}
+
+/* Whether a join that does not need all of its sources leads back to this one. */
+static bool leads_back(const sim_graph *g, const sim_join *j, int source)
+{
+    bool been[SIM_NODES_MAX] = { false };
+    bool more = true;
+
+    been[j->to] = j->k < j->nfrom;
+    while (more) {
+        more = false;
+        for (int to = 0; to < g->nnodes; to++) {
+            bool led = been[to];
+
+            for (int at = 0; at < g->nnodes && !led; at++)
+                led = been[at] && sim_leads(&g->nodes[at], to);
+            for (int i = 0; i < g->njoins && !led; i++)
+                for (int at = 0; at < g->nnodes && !led; at++)
+                    led = been[at] && g->joins[i].to == to && source_is(&g->joins[i], at);
+            more = more || led != been[to];
+            been[to] = led;
+        }
+    }
+    return been[source];
+}
+
+/* The round is over; the next one has what came again, which is returned. */
+static int next_round(ref_course *c, int i)
+{
+    int count = 0;
+
+    for (int n = 0; n < c->g->nnodes; n++) {
+        c->seen[i][n] = c->again[i][n];
+        count += c->seen[i][n];
+        c->again[i][n] = false;
+    }
+    c->fired[i] = false;
+    return count;
+}
+
+/* What left in this superstep comes to the join; the number of its sources that came in this round. */
+static int sources_come(ref_course *c, int i)
+{
+    const sim_join *j = &c->g->joins[i];
+    int count = 0;
+
+    for (int s = 0; s < j->nfrom; s++) {
+        const int node = j->from[s];
+        bool came = false;
+
+        for (int t = 0; t < c->ntasks; t++)
+            came = came || c->tasks[t].node == node;
+        if (came && c->fired[i] && c->seen[i][node] && leads_back(c->g, j, node))
+            c->again[i][node] = true;
+        c->seen[i][node] = c->seen[i][node] || came;
+        count += c->seen[i][node];
+    }
+    return count;
+}
+
 /* `gone`: nodes whose tasks a join called off. */
 static void step_joins(ref_course *c, ref_next *x, bool *gone)
 {
     for (int i = 0; i < c->g->njoins; i++) {
         const sim_join *j = &c->g->joins[i];
         bool over = false;
-        int count = 0;
+        int count = sources_come(c, i);
 
-        for (int s = 0; s < j->nfrom; s++) {
-            for (int t = 0; t < c->ntasks; t++)
-                c->seen[i][j->from[s]] = c->seen[i][j->from[s]] || c->tasks[t].node == j->from[s];
-            count += c->seen[i][j->from[s]];
-        }
+        if (count == j->nfrom && c->fired[i])
+            count = next_round(c, i);
         if (count >= j->k && !c->fired[i]) {
             hit(x, j->to);
             c->fired[i] = true;
@@ -369,10 +432,8 @@ static void step_joins(ref_course *c, ref_next *x, bool *gone)
             if (j->cancel && count < j->nfrom)
                 cancel_rest(c, j, c->seen[i], gone);
         }
-        if (over || count == j->nfrom) {        /* the round is over: armed again */
-            memset(c->seen[i], 0, sizeof c->seen[i]);
-            c->fired[i] = false;
-        }
+        if (over || count == j->nfrom)          /* armed again */
+            next_round(c, i);
     }
 }
 
@@ -381,7 +442,7 @@ static bool join_waits(const ref_course *c)
 {
     for (int i = 0; i < c->g->njoins; i++)
         for (int n = 0; n < c->g->nnodes; n++)
-            if (c->seen[i][n] && !c->fired[i])
+            if ((c->seen[i][n] && !c->fired[i]) || c->again[i][n])
                 return true;
     return false;
 }

@@ -45,6 +45,7 @@ typedef struct ref_course {
     ref_task tasks[TASKS_MAX];
     int ntasks;
     bool seen[SIM_JOINS_MAX][SIM_NODES_MAX], fired[SIM_JOINS_MAX];
+    bool again[SIM_JOINS_MAX][SIM_NODES_MAX];   /* came once more after the join fired: of its next round */
     bool deferred[SIM_NODES_MAX];
     unsigned long superstep, root;      /* this graph's, and the run's */
     const char *path;           /* of the task that it runs in, and its visit: "n3:0/1/"; "" for the run */

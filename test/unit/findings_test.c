@@ -101,6 +101,24 @@ PAWL_TEST(test_check_a_join_may_get_stuck_on_one_way_alone)
               "join-stuck | maybe: join \"a+c:done\" gets stuck: nothing is next, and \"c\" is not done | @start -> fan -> {a,b}\n");
 }
 
+/* Which source a round of the loop leaves out. */
+PAWL_TEST(test_check_a_join_of_some_may_miss_a_source_in_a_later_round)
+{
+    static const char *const sources[] = { "a", "b", "c" };
+    pawl_graph *g = pawl_graph_new("rounds", 1);
+
+    nodes_add(g, "fork a b c both");
+    pawl_graph_edge(g, PAWL_START, "fork");
+    pawl_graph_edge(g, "fork", "a");
+    pawl_graph_edge(g, "fork", "b");
+    pawl_graph_when(g, "fork", node_holds, NULL, "c");
+    pawl_graph_when(g, "fork", NULL, NULL, PAWL_END);
+    pawl_graph_join_of(g, "both", sources, 3, 2, PAWL_JOIN_IGNORES_REST);
+    pawl_graph_route(g, "both", node_routes, NULL, PAWL_END, "fork", NULL);
+    CHECK_STR(FINDINGS(g), "join-stuck | rounds: join \"a+b+c:both\" gets stuck: nothing is next, and \"c\" is not done | "
+                           "@start -> fork -> {a,b} -> both -> fork -> {a,b}\n");
+}
+
 PAWL_TEST(test_check_what_code_chooses_is_only_a_warning)
 {
     pawl_graph *g = pawl_graph_new("sends", 1);

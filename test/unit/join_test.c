@@ -1,4 +1,6 @@
 /* join_test.c - joins all, any and k of n, over branches of any length, in loops; and deferred nodes (G3). */
+#include "graph/graph.h"
+#include "kernel/machine.h"
 #include "lib/machines.h"
 
 #include <stdio.h>
@@ -184,6 +186,81 @@ PAWL_TEST(test_G3_a_join_that_nobody_completes_fails_the_run_and_names_who_is_mi
     pawl_graph_join(g, "both", "b", "c", NULL);
     pawl_graph_edge(g, "both", PAWL_END);
     CHECK_STR(log_of(g, NULL), "{\"code\":\"invalid\",\"text\":\"plan: the join into \\\"both\\\" waits for \\\"c\\\", and nothing is left to run\"}");
+}
+
+/* ---- rounds of a loop that leave a source out ------------------------------------------------------------- */
+
+/* Round one has a and b, and c is on a branch that the second round takes. */
+static pawl_graph *two_rounds(bool settles, char *second)
+{
+    const char *const sources[] = { "a", "b", "c" };
+    pawl_graph *g = nodes("fork a b c");
+
+    pawl_graph_node(g, "both", script_node, "n=1 | log=\"both\"");
+    pawl_graph_edge(g, PAWL_START, "fork");
+    pawl_graph_edge(g, "fork", "a");
+    pawl_graph_edge(g, "fork", "b");
+    pawl_graph_when(g, "fork", n_below, second, PAWL_END);
+    pawl_graph_when(g, "fork", NULL, NULL, "c");
+    pawl_graph_join_of(g, "both", sources, 3, 2, PAWL_JOIN_IGNORES_REST);
+    pawl_graph_when(g, "both", n_below, "2", "fork");
+    pawl_graph_when(g, "both", NULL, NULL, PAWL_END);
+    if (settles)
+        graph_settles(g);
+    return g;
+}
+
+PAWL_TEST(test_G3_a_round_that_leaves_a_source_out_does_not_end_the_run_in_silence)
+{
+    CHECK_STR(log_of(two_rounds(false, "9"), NULL),
+              "{\"code\":\"invalid\",\"text\":\"plan: the join into \\\"both\\\" needs 2 of its sources in each round, and nothing is left to run: "
+              "came \\\"a\\\", \\\"b\\\"; did not come \\\"c\\\"; let a node lead to enough of them in every round\"}");
+    CHECK_STR(log_of(two_rounds(true, "9"), NULL), "[\"fork\",\"a\",\"b\",\"both\",\"fork\",\"a\",\"b\",\"both\"]");
+}
+
+/* The first round ends with the c of the second, which had a and b already. */
+PAWL_TEST(test_G3_a_round_that_ends_late_begins_the_next_with_what_came_again)
+{
+    for (int settles = 0; settles < 2; settles++)
+        CHECK_STR(log_of(two_rounds(settles != 0, "1"), NULL), "[\"fork\",\"a\",\"b\",\"both\",\"fork\",\"a\",\"b\",\"c\",\"both\"]");
+}
+
+PAWL_TEST(test_K5_a_run_that_was_begun_before_rounds_ends_as_it_did)
+{
+    pawl_graph *g = two_rounds(true, "9");
+    pawl_machine *m = script_compile(g);
+    world w;
+
+    CHECK(m != NULL && m->rounds);
+    m->rounds = false;          /* its base has no mark */
+    world_begin(&w, m, NULL);
+    m->rounds = true;
+    CHECK_STR(world_get(&w, "log"), "[\"fork\",\"a\",\"b\",\"both\",\"fork\",\"a\",\"b\"]");
+    world_end(&w);
+}
+
+/* The target leads back to no source: one that is done twice is of one round. */
+PAWL_TEST(test_G3_without_a_loop_over_its_target_a_join_has_one_round)
+{
+    const char *const sources[] = { "a", "b" };
+
+    for (int settles = 0; settles < 2; settles++) {
+        pawl_graph *g = nodes("fork b both");
+
+        pawl_graph_node(g, "a", script_node, "n=1 | log=\"a\"");
+        pawl_graph_edge(g, PAWL_START, "fork");
+        pawl_graph_edge(g, "fork", "a");
+        pawl_graph_when(g, "fork", n_below, "0", "b");
+        pawl_graph_when(g, "fork", NULL, NULL, PAWL_END);
+        pawl_graph_when(g, "a", n_below, "3", "a");
+        pawl_graph_when(g, "a", NULL, NULL, PAWL_END);
+        pawl_graph_join_of(g, "both", sources, 2, 1, PAWL_JOIN_IGNORES_REST);
+        pawl_graph_edge(g, "both", PAWL_END);
+        pawl_graph_edge(g, "b", PAWL_END);
+        if (settles)
+            graph_settles(g);
+        CHECK_STR(log_of(g, NULL), "[\"fork\",\"a\",\"both\",\"a\",\"a\"]");
+    }
 }
 
 /* ---- any, and k of n ----------------------------------------------------------------------------------- */

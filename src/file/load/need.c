@@ -216,8 +216,8 @@ static void check_loop(need_check *c, const file_node *n)
     const file_node *missing = in_loop(c, n) ? left_out(c, n) : NULL;
 
     if (missing != NULL && !c->failed)
-        fault_at(c->l->f, n->join_at, PAWL_SEVERITY_WARNING, "need", "\"%s\" has `need` in a loop, and a round may leave out \"%s\": that round never ends, and in "
-                 "the next one \"%s\" may not run; let one node lead to all sources in every round", n->name, missing->name, n->name);
+        fault_at(c->l->f, n->join_at, PAWL_SEVERITY_WARNING, "need", "\"%s\" has `need` in a loop, and a round may leave out \"%s\": the next round then runs "
+                 "\"%s\" only when nothing else is left to run; let one node lead to all sources in every round", n->name, missing->name, n->name);
 }
 
 static bool needs(const file_node *n) { return n->join_need > 0 && n->join_need < n->join.n; }

@@ -104,6 +104,7 @@ void base_code(buf *b, const pawl_run_info *info, const base_parts *p)
     base_int(b, "progress_nodes", p->no_progress > 0 ? p->progress_nodes : 0);
     base_text(b, "retention", info->retention);
     base_text(b, "rights", info->rights);
+    base_int(b, "rounds", p->rounds);
     hex64(info->seed, hex);
     base_text(b, "seed", hex);
     base_int(b, "seq", (int64_t)p->seq);
@@ -128,6 +129,7 @@ static pawl_code state_from_machine(pawl_state *st, const pawl_machine *m, const
     st->no_progress = m->no_progress;
     st->progress_nodes = m->no_progress > 0 ? 1 : 0;
     st->settles = m->settles;
+    st->rounds = m->rounds;
     st->shows_undo = m->shows_undo;
     st->machine_hash = m->hash;
     st->decls = d;
@@ -163,7 +165,8 @@ pawl_code pawl_state_new(const pawl_machine *m, const pawl_run_info *info, unsig
         return rc;
     if ((flags & PAWL_STATE_NO_JOURNAL) == 0) {
         const base_parts p = { .channels = m->channel_json, .machine = m->name, .machine_hash = m->hash_hex, .version = m->version,
-                               .no_progress = m->no_progress, .progress_nodes = 1, .shows_undo = m->shows_undo, .settles = m->settles };
+                               .no_progress = m->no_progress, .progress_nodes = 1, .shows_undo = m->shows_undo, .settles = m->settles,
+                               .rounds = m->rounds };
         pawl_alloc mem = mem_or_default(alloc);
 
         buf_init(&b, &mem);

@@ -11,7 +11,7 @@
 typedef struct base_parts {
     const char *channels, *machine, *machine_hash, *lineage, *prev;
     uint32_t version, no_progress, progress_nodes;
-    bool shows_undo, settles;
+    bool shows_undo, settles, rounds;
     uint64_t seq;
     pawl_bytes fold;
 } base_parts;

@@ -179,6 +179,7 @@ static pawl_code base_fields(pawl_state *st, const pawl_value *v, pawl_err *err)
     st->no_progress = (uint32_t)pawl_value_uint(pawl_value_get(v, "progress"));
     st->progress_nodes = pawl_value_uint(pawl_value_get(v, "progress_nodes")) > 0 ? 1 : 0;
     st->settles = pawl_value_uint(pawl_value_get(v, "settles")) > 0;
+    st->rounds = pawl_value_uint(pawl_value_get(v, "rounds")) > 0;
     st->shows_undo = pawl_value_uint(pawl_value_get(v, "shows_undo")) > 0;
     st->deadline_ms = pawl_value_int(pawl_value_get(v, "deadline"));
     st->retention = fixed_text(st, pawl_value_get(v, "retention"));

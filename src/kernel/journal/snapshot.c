@@ -620,7 +620,7 @@ static pawl_code base_again(pawl_state *st, const pawl_run_info *info, pawl_step
     const pawl_value *base = value_read(&s->mem, st->base.data, st->base.size, "the base", err);
     base_parts p = { .machine = st->machine, .machine_hash = machine_hex, .version = st->version,
                      .no_progress = st->no_progress, .progress_nodes = st->progress_nodes, .shows_undo = st->shows_undo,
-                     .settles = st->settles };
+                     .settles = st->settles, .rounds = st->rounds };
     buf *lineage;
     pawl_code rc;
 
