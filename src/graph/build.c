@@ -470,6 +470,15 @@ void pawl_graph_goto(pawl_graph *g, const char *from, const char *to, ...)
     va_end(args);
 }
 
+void graph_error_to(pawl_graph *g, const char *node, const char *to)
+{
+    gnode *n = node_named(g, node, "targets");
+
+    pawl_graph_goto(g, node, to, NULL);
+    if (n != NULL)
+        n->error_to = keep(g, to);
+}
+
 void pawl_graph_writes(pawl_graph *g, const char *node, const char *name, ...)
 {
     gnode *n = node_named(g, node, "a writer");

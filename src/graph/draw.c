@@ -31,7 +31,7 @@ typedef struct draw_place {     /* the tasks and waits of the run at one node */
     bool later;                 /* a deferred node that is due */
 } draw_place;
 
-typedef enum draw_style { DRAW_EDGE, DRAW_JOIN, DRAW_IF, DRAW_ELSE, DRAW_NO, DRAW_GOTO } draw_style;
+typedef enum draw_style { DRAW_EDGE, DRAW_JOIN, DRAW_IF, DRAW_ELSE, DRAW_NO, DRAW_GOTO, DRAW_ERROR } draw_style;
 
 typedef struct draw_link {      /* an edge, a route's target or a condition */
     draw_style style;
@@ -87,6 +87,16 @@ static void draw_link_add(arena *a, draw_level *l, draw_link k)
     l->links = grown;
 }
 
+/* One that is also sent to is named twice. */
+static bool is_error_way(const gnode *n, uint32_t goto_at)
+{
+    bool last = true;
+
+    for (uint32_t i = goto_at + 1; i < n->ngotos; i++)
+        last = last && strcmp(n->gotos[i], n->gotos[goto_at]) != 0;
+    return last && n->error_to != NULL && strcmp(n->gotos[goto_at], n->error_to) == 0;
+}
+
 static void draw_links(arena *a, draw_level *l, uint32_t at)
 {
     const gnode *n = l->g->nodes[at];
@@ -114,8 +124,13 @@ static void draw_links(arena *a, draw_level *l, uint32_t at)
     }
     if (n->gate_no != NULL)
         draw_link_add(a, l, (draw_link){ .style = DRAW_NO, .first = true, .to = n->gate_no });
+    begin = l->nlinks;
     for (uint32_t i = 0; i < n->ngotos; i++)
-        draw_link_add(a, l, (draw_link){ .style = DRAW_GOTO, .first = i == 0, .to = n->gotos[i] });
+        if (!is_error_way(n, i))
+            draw_link_add(a, l, (draw_link){ .style = DRAW_GOTO, .first = begin == l->nlinks, .to = n->gotos[i] });
+    for (uint32_t i = 0; i < n->ngotos; i++)
+        if (is_error_way(n, i))
+            draw_link_add(a, l, (draw_link){ .style = DRAW_ERROR, .first = true, .to = n->gotos[i] });
 }
 
 /* Depth first, filling `order` from its end. The first pass goes in the order of declaration and finds the links that lead back. The second pass leaves
@@ -390,8 +405,8 @@ static void draw_blanks(buf *b, size_t n)
 
 static void draw_link_text(buf *b, const draw_link *k)
 {
-    static const char *const lead[] = { "-> ", "-> <", "-> if ", "-> else ", "no -> ", "~> " };
-    static const char *const more[] = { ",", "", "| ", "| else ", "", "," };
+    static const char *const lead[] = { "-> ", "-> <", "-> if ", "-> else ", "no -> ", "~> ", "error -> " };
+    static const char *const more[] = { ",", "", "| ", "| else ", "", ",", "" };
     bool listed = k->style == DRAW_EDGE || k->style == DRAW_GOTO;
     size_t from;
 
@@ -614,8 +629,9 @@ static void draw_arrow(const drawing *d, const draw_level *l, const gnode *n, co
 {
     static const char *const dot[] = {
         "", " [arrowhead=none]", " [style=dashed]", " [style=dashed label=\"else\"]", " [style=dashed label=\"no\"]", " [style=dotted]",
+        " [style=dashed label=\"error\"]",
     };
-    static const char *const mermaid[] = { "-->", "---", "-.->|if|", "-.->|else|", "-.->|no|", "-.->|goto|" };
+    static const char *const mermaid[] = { "-->", "---", "-.->|if|", "-.->|else|", "-.->|no|", "-.->|goto|", "-.->|error|" };
 
     draw_indent(d, l);
     draw_id(d->out, l, n->name, true);

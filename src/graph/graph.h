@@ -52,7 +52,7 @@ typedef struct gnode {
     uint8_t requires;           /* mode_rank; RANK_NONE: not declared */
     pawl_node_fn *fn;
     void *arg;
-    const char *effect;         /* of a work node */
+    const char *effect, *error_to;      /* of a work node; the one of `gotos` to which a failure leads, for drawings, NULL: none */
     pawl_graph *sub;
     map *maps;
     way *ways, *last_way;
@@ -144,6 +144,7 @@ struct pawl_report {
 /* build.c */
 machine_channel *graph_channel(const pawl_graph *g, const char *name);   /* NULL: the graph declares no channel of that name */
 void graph_shows_undo(pawl_graph *g);            /* its gates show the inverse of a command (P10): files do */
+void graph_error_to(pawl_graph *g, const char *node, const char *to);    /* a goto, which is drawn as the way of failures */
 void graph_settles(pawl_graph *g);               /* branches that were not taken count as done for joins (G3): files do */
 void graph_patterns(pawl_graph *g);              /* answers are checked by `pattern` of their schema: files do */
 gnode *node_find(const pawl_graph *g, const char *name);
@@ -229,17 +230,15 @@ pawl_code plan_next(pawl_step *s, const pawl_graph *g, frame *f, const char *pat
 pawl_code plan_start(pawl_step *s, const pawl_graph *g, frame *f, closing *cl, pawl_err *err);
 pawl_code plan_from(pawl_step *s, const pawl_graph *g, frame *f, const gnode *n, closing *cl, pawl_err *err);
 
-/* settle.c */
-bool joins_prepare(pawl_graph *g);               /* once compile has numbered the nodes; false: no memory */
-#define JOIN_FIRED "!"          /* marks in the list of what a join has seen: it has fired; */
-#define JOIN_PASSED "~"         /* a way led past its sources; */
-#define JOIN_AGAIN '+'          /* before a name: that source came again, in the next round */
+bool joins_prepare(pawl_graph *g);               /* settle.c: once compile has numbered the nodes; false: no memory */
+#define JOIN_FIRED "!"          /* marks in the list of what a join has seen: it has fired; a way led past its sources */
+#define JOIN_PASSED "~"
+enum { JOIN_AGAIN = '+' };      /* before a name: that source came again, in the next round */
 bool join_has(const pawl_value *seen, const char *name);
 bool join_has_again(const pawl_value *seen, const char *name);
 uint32_t join_again(const pawl_value *seen);             /* how many came again */
 bool join_begun(const pawl_value *seen);                 /* in its round something came, and it has not fired */
-/* A join that has begun, though nothing is left to run: the error that says so. */
-bool join_stuck(const pawl_graph *g, const frame *f, bool rounds, pawl_err *err);
+bool join_stuck(const pawl_graph *g, const frame *f, bool rounds, pawl_err *err);       /* one has begun, and nothing is left to run */
 bool join_later(const join *j, const join *other);       /* the target of `other` may still lead to a source of `j` */
 
 /* draw_tables.c: helpers of all drawings */

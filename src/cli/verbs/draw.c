@@ -172,6 +172,10 @@ const cli_verb verb_draw = {
     .looks = true, .run = draw_run,
     .about = "An agent is drawn as its tables: its events and transitions (core), what it does\n"
              "(agent), the states of a tool call (call), and the states that are displayed\n"
-             "(shown). For a run, the text format starts with its state in each table.",
+             "(shown). For a run, the text format starts with its state in each table.\n\n"
+             "The ways of a graph: -> the next node, if and else a choice, no -> after a no,\n"
+             "~> a node to which tasks are sent, error -> after a failure. In the other\n"
+             "formats ways by choice are dashed, and else, no and error stand beside them;\n"
+             "sent tasks are dotted in dot and svg, and goto in mermaid.",
     .example = "pawl draw survey.yaml\npawl draw @ --format svg --out run.svg",
 };

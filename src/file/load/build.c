@@ -120,7 +120,7 @@ static void build_ways(pawl_graph *g, file_node *n)
     if (n->on_no.name != NULL && n->kind != KIND_GRAPH)
         pawl_graph_goto(g, n->name, target(n->on_no.name), NULL);
     if (n->on_error.name != NULL)
-        pawl_graph_goto(g, n->name, target(n->on_error.name), NULL);
+        graph_error_to(g, n->name, target(n->on_error.name));
 }
 
 /* ---- nodes --------------------------------------------------------------------------------------------------- */
