@@ -128,6 +128,7 @@ bool cli_number(const cli_call *c, const char *option, uint64_t least, uint64_t 
 bool cli_duration(const char *text, int64_t *ms);
 /* Print "pawl VERB: ..." and the closest valid form on stderr; returns EXIT_USAGE. */
 int cli_usage(const cli_call *c, const char *fmt, ...) PAWL_PRINTF(2, 3);
+int cli_missing(const cli_call *c);     /* the same: the argument after those that are there is missing */
 /* Print one line on stderr, cleaned: progress and advice for a person. */
 void cli_note(const cli_call *c, const char *fmt, ...) PAWL_PRINTF(2, 3);
 /* Write to stdout, unchanged; `v` as canonical JSON with a newline. False: no memory (the error was printed). A stdout that accepts no more is reported

@@ -72,6 +72,30 @@ int cli_usage(const cli_call *c, const char *fmt, ...)
     return EXIT_USAGE;
 }
 
+int cli_missing(const cli_call *c)
+{
+    int code;
+    buf b;
+
+    buf_init(&b, NULL);
+    usage_missing(c->verb, c->nargs, &b);
+    code = cli_usage(c, "%s", b.failed ? "an argument is missing" : b.data);
+    buf_free(&b);
+    return code;
+}
+
+static int value_missing(const cli_call *c, const cli_option *o)
+{
+    int code;
+    buf b;
+
+    buf_init(&b, NULL);
+    usage_value(c->verb, o, &b);
+    code = cli_usage(c, "%s", b.failed ? "a value is missing" : b.data);
+    buf_free(&b);
+    return code;
+}
+
 void cli_note(const cli_call *c, const char *fmt, ...)
 {
     va_list args;
@@ -281,7 +305,7 @@ static int take_option(cli_call *c, int left, char **word, int *used)
     else if (o->value != NULL && prints_later(c, o, left, word))
         value = "-";
     else if (o->value != NULL && left < 2)
-        return cli_usage(c, "--%s needs a value: --%s %s", o->name, o->name, o->value);
+        return value_missing(c, o);
     else if (o->value != NULL)
         value = word[1], *used = 2;
     if (cli_given_at(c, o->name, 0) != NULL && (o->value == NULL || strstr(o->value, "...") == NULL))
@@ -346,8 +370,7 @@ static int parse(cli_call *c, int n, char **words)
         return cli_usage(c, c->verb->most == 0 ? "it takes no argument: \"%s\"%s%s" : "one argument too many: \"%s\"%s%s", c->args[c->verb->most],
                          c->verb->extra != NULL ? "; " : "", c->verb->extra != NULL ? c->verb->extra : "");
     if (c->nargs < c->verb->least)
-        return cli_usage(c, c->nargs == 0 ? "an argument is missing" : "an argument is missing after \"%s\"",
-                         c->nargs == 0 ? "" : c->args[c->nargs - 1]);
+        return cli_missing(c);
     return PARSED;
 }
 

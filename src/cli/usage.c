@@ -98,6 +98,99 @@ void help_usage(const cli_verb *v, buf *out)
     }
 }
 
+/* ---- what a call lacks ----------------------------------------------------------------------------- */
+
+/* What the words mean that stand for arguments in the forms of the verbs; `verb`: in that of this one. */
+static const struct { const char *verb, *word, *what; } arguments[] = {
+    { "import", "FILE", "a file of `pawl export`, or - for stdin" },
+    { "check", "FILE...", "an agent file, or - for stdin" },
+    { NULL, "FILE", "an agent file (`pawl init` writes one)" },
+    { NULL, "FILE|RUN", "an agent file, or the id of a run (`pawl ls` lists them, @ is the most recent one)" },
+    { NULL, "RUN", "the id of a run (`pawl ls` lists them, @ is the most recent one)" },
+    { NULL, "RUN...", "the ids of runs that are over (`pawl ls` lists them, @ is the most recent run)" },
+    { NULL, "VALUE", "the answer, as JSON or as text (`pawl inbox` shows the question)" },
+    { NULL, "MODE", "plan, default, acceptEdits or bypassPermissions" },
+    { NULL, "TEXT", "the text of the input, or the name of a signal with --signal" },
+    { NULL, "PATH", "the new file" },
+    { NULL, "A", "the id of the run that comes first (`pawl ls` lists them)" },
+    { NULL, "B", "the id of the run that the other one is compared with (`pawl ls` lists them)" },
+    { NULL, "bash|zsh|fish", "your shell" },
+};
+
+static const char *argument_means(const cli_verb *v, const char *word, size_t size)
+{
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
+        if ((arguments[i].verb == NULL || strcmp(arguments[i].verb, v->name) == 0) && strlen(arguments[i].word) == size &&
+            strncmp(arguments[i].word, word, size) == 0)
+            return arguments[i].what;
+    return NULL;
+}
+
+/* The first example with these words, without its comment. */
+static void example_put(const cli_verb *v, const char *words, buf *out)
+{
+    for (const char *line = v->example; line != NULL && *line != '\0';) {
+        size_t size = strcspn(line, "\n"), used = size;
+        const char *at = strstr(line, words), *note = strstr(line, "  #");
+
+        if (note != NULL && note < line + size)
+            used = (size_t)(note - line);
+        while (used > 0 && line[used - 1] == ' ')
+            used--;
+        if (at != NULL && at < line + used) {
+            buf_fmt(out, "; for example: %.*s", (int)used, line);
+            return;
+        }
+        line += size + (line[size] == '\n');
+    }
+}
+
+/* Argument `n` of the form, from 0; those in brackets may be left out, and do not count when others are asked for. Its size; 0: there is none. */
+static size_t argument_at(const cli_verb *v, size_t n, const char **word)
+{
+    const bool all = n >= v->least;
+    bool inside = false;
+
+    for (const char *at = v->form; *at != '\0';) {
+        size_t size;
+
+        for (; *at == ' ' || *at == '['; at++)
+            inside = inside || *at == '[';
+        size = strcspn(at, " ]");
+        *word = at;
+        if ((all || !inside) && n-- == 0)
+            return size;
+        at += size;
+        for (; *at == ']'; at++)
+            inside = false;
+    }
+    return 0;
+}
+
+void usage_missing(const cli_verb *v, size_t n, buf *out)
+{
+    const char *word = "", *what;
+    const size_t size = argument_at(v, n, &word);
+    char name[64];
+
+    what = argument_means(v, word, size);
+    buf_fmt(out, "%.*s is missing%s%s", (int)(size > 3 && strncmp(word + size - 3, "...", 3) == 0 ? size - 3 : size), word, what != NULL ? ": " : "",
+            what != NULL ? what : "");
+    snprintf(name, sizeof name, "pawl %s", v->name);
+    example_put(v, name, out);
+    buf_char(out, '\0');
+}
+
+void usage_value(const cli_verb *v, const cli_option *o, buf *out)
+{
+    char name[64];
+
+    buf_fmt(out, "--%s needs a value: --%s %s, %s", o->name, o->name, o->value, o->what);
+    snprintf(name, sizeof name, "--%s ", o->name);
+    example_put(v, name, out);
+    buf_char(out, '\0');
+}
+
 /* `text` in lines of at most HELP_COLUMNS, all but the first indented. */
 static void wrapped(buf *out, const char *text, size_t column, size_t indent)
 {

@@ -21,6 +21,8 @@ void help_usage(const cli_verb *v, buf *out);                   /* if "pawl ls [
 void help_term(buf *out, const char *name, const char *what);   /* a row of two columns */
 int help_unknown(const cli_program *p, const char *name);       /* prints that there is no such verb; EXIT_USAGE */
 /* The options of a verb one by one, --store and --help too; NULL after the last. */
+void usage_missing(const cli_verb *v, size_t n, buf *out);     /* argument `n` is missing, from 0: what it is, and an example; a text with its NUL */
+void usage_value(const cli_verb *v, const cli_option *o, buf *out);    /* the same of the value of an option */
 const cli_option *cli_option_at(const cli_verb *v, size_t index);
 
 /* ---- run_lock.c ------------------------------------------------------------------------------------ */

@@ -200,7 +200,7 @@ static int diff_run(cli_call *c)
     pawl_code rc;
 
     if (c->nargs == 1)
-        return cli_usage(c, "an argument is missing after \"%.40s\"", c->args[0]);
+        return cli_missing(c);
     if ((s = cli_store_of(c, c->nargs == 2 ? c->args[0] : NULL, f.run[0], &code)) == NULL)
         return code;
     if ((rc = c->nargs == 2 ? cli_run_id(c, s, c->args[1], f.run[1], &err) : newest_two(c, s, &f, &err)) == PAWL_OK)

@@ -25,7 +25,7 @@ static int send_run(cli_call *c)
     int code;
 
     if (name == NULL && c->nargs < 2)
-        return cli_usage(c, "the input is missing");
+        return cli_missing(c);
     if (c->nargs == 2 && !utf8_valid(c->args[1], strlen(c->args[1])))
         return cli_usage(c, "the input is no UTF-8");
     if ((s = session_of_run(c, c->args[0], &code)) == NULL)
