@@ -6,6 +6,7 @@
 #include "cli/failed_tasks.h"
 #include "cli/missing_secret.h"
 #include "cli/run_driver.h"
+#include "cli/status_word.h"
 #include "host/open_questions.h"
 #include "app/run_settings.h"
 #include "cli/ui/view.h"
@@ -335,6 +336,8 @@ static void print_waiting(session *s, pawl_state *st, const asks *all, const paw
 
     if (turn != NULL)
         v = value_with(mem, v, "output", turn);
+    if (pawl_agent_idle(st))
+        v = value_with(mem, v, "idle", value_bool(mem, true));
     cli_json(s->c, v);
 }
 
@@ -433,7 +436,7 @@ static int stands(session *s, pawl_code rc, const pawl_err *err)
     if (*err->text != '\0') {
         return waits_for_secret(s, st, err);
     }
-    cli_note(s->c, "%s is %s; go on: pawl resume %s", s->run, pawl_status_name(pawl_state_status(st)), s->run);
+    cli_note(s->c, "%s is %s; go on: pawl resume %s", s->run, state_word(st), s->run);
     return EXIT_WAITS;
 }
 
@@ -572,7 +575,7 @@ static int may_deliver(session *s, const pawl_event *ev)
     if (pawl_state_next(st) == PAWL_HALTED)
         return over_takes(s, st, ev);
     if (kind == PAWL_EV_REOPEN) {
-        fail(&err, PAWL_INVALID, "%s is %s: it has not failed; `pawl resume %s` continues it", s->run, pawl_status_name(pawl_state_status(st)),
+        fail(&err, PAWL_INVALID, "%s is %s: it has not failed; `pawl resume %s` continues it", s->run, state_word(st),
              s->run);
         return cli_fail(s->c, PAWL_INVALID, &err);
     }

@@ -234,8 +234,7 @@ bool joins_prepare(pawl_graph *g);               /* settle.c: once compile has n
 #define JOIN_FIRED "!"          /* marks in the list of what a join has seen: it has fired; a way led past its sources */
 #define JOIN_PASSED "~"
 enum { JOIN_AGAIN = '+' };      /* before a name: that source came again, in the next round */
-bool join_has(const pawl_value *seen, const char *name);
-bool join_has_again(const pawl_value *seen, const char *name);
+bool join_has(const pawl_value *seen, const char *name), join_has_again(const pawl_value *seen, const char *name);
 uint32_t join_again(const pawl_value *seen);             /* how many came again */
 bool join_begun(const pawl_value *seen);                 /* in its round something came, and it has not fired */
 bool join_stuck(const pawl_graph *g, const frame *f, bool rounds, pawl_err *err);       /* one has begun, and nothing is left to run */

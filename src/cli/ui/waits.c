@@ -2,6 +2,7 @@
  *
  * Called by run_driver.c and the verbs, on the main thread. What it finds is in the session's arena. */
 #include "cli/run_driver.h"
+#include "cli/status_word.h"
 #include "cli/ui/format.h"
 
 #include <string.h>
@@ -193,7 +194,7 @@ static pawl_code wait_none(session *s, const asks *all, const char *within, cons
                     : "; send it: pawl send RUN JSON");
     if (session_store(s)->verbs->head(session_store(s), within, &head, err) != PAWL_OK)
         return err->code;
-    return fail(err, PAWL_INVALID, "%s is %s and has no open question", within, pawl_status_name((pawl_status)head.status));
+    return fail(err, PAWL_INVALID, "%s is %s and has no open question", within, run_word(session_store(s), &head));
 }
 
 static bool ask_fits(const ask *a, const char *given)

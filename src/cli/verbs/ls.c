@@ -4,6 +4,7 @@
 #include "app/tokens.h"
 #include "cli/missing_secret.h"
 #include "cli/run_list.h"
+#include "cli/status_word.h"
 #include "cli/store_place.h"
 #include "cli/ui/format.h"
 #include "cli/verbs.h"
@@ -54,21 +55,6 @@ static bool idles(const pawl_head *h)
     return h->status == PAWL_STATUS_WORKING && !h->over && h->waits == 0;
 }
 
-/* An agent that waits for the next message asks for nothing. The head does not say what a run waits for, so its state is read. */
-static bool is_idle(ls_page *p, const pawl_head *h)
-{
-    current_state now;
-    pawl_err err = {0};
-    bool is = false;
-
-    if ((pawl_status)h->status != PAWL_STATUS_INPUT_REQUIRED || h->waits != 1 || h->parked != NULL)
-        return false;
-    if (current_state_load(&now, p->store_of, h->run, &err) == PAWL_OK)
-        is = pawl_agent_idle(now.st);
-    current_state_free(&now);
-    return is;
-}
-
 /* The view of an agent whose request to the model is made again. The texts of *v are valid as long as *now, which the caller frees. */
 static bool tries_again(ls_page *p, const pawl_head *h, current_state *now, pawl_agent_view *v)
 {
@@ -87,7 +73,7 @@ static void json_run(ls_page *p, const pawl_head *h)
                                      h->created_ms, "id", h->run, "no", h->no, "over", (int)h->over, "seq", h->seq, "status",
                                      pawl_status_name((pawl_status)h->status), "waits", (uint64_t)h->waits);
 
-    if (is_idle(p, h))
+    if (run_is_idle(p->store_of, h))
         v = value_with(a, v, "idle", value_bool(a, true));
     if (tries_again(p, h, &now, &again))
         v = value_with(a, v, "again", again_json(a, &again));
@@ -191,7 +177,7 @@ static bool row_of(ls_page *p, const pawl_head *h)
         return false;
     r = &p->rows[p->n - 1];
     *r = (ls_row){ .code = h->status, .waits = h->waits > 0 };
-    if (is_idle(p, h)) {
+    if (run_is_idle(p->store_of, h)) {
         *r = (ls_row){ .code = PAWL_STATUS_WORKING };
         snprintf(status, sizeof status, "idle");
     } else if (h->waits > 0) {

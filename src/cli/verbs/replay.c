@@ -4,6 +4,7 @@
 #include "app/signers.h"
 #include "cli/open_session.h"
 #include "cli/signatures.h"
+#include "cli/status_word.h"
 #include "cli/verbs.h"
 #include "history/current_state.h"
 
@@ -20,7 +21,7 @@ static int fold(session *s)
     json = pawl_state_json(st, pawl_engine_step(s->engine), &err);
     buf_init(&b, NULL);
     buf_fmt(&b, "%s\n", json != NULL ? json : "{}");
-    cli_note(s->c, "%s: %llu entries folded, %s", s->run, (unsigned long long)pawl_state_seq(st), pawl_status_name(pawl_state_status(st)));
+    cli_note(s->c, "%s: %llu entries folded, %s", s->run, (unsigned long long)pawl_state_seq(st), state_word(st));
     cli_put(s->c, &b);
     buf_free(&b);
     pawl_state_free(st);

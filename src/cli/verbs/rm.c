@@ -3,6 +3,7 @@
  * Called by main.c on the main thread. Owns nothing that outlives the call. A run is held by its lease while it is removed. */
 #include "app/anchor.h"
 #include "app/transcript.h"
+#include "cli/status_word.h"
 #include "cli/verbs.h"
 
 /* Whether the parent of the run exists and has not ended: then it waits for this run. */
@@ -24,7 +25,7 @@ static pawl_code may_go(pawl_store *s, const char *run, const pawl_head *head, p
 
     if (!head->over)
         return fail(err, PAWL_CONFLICT, "%.128s is %s and not over; `pawl cancel` ends it, --force removes it as it is", run,
-                    pawl_status_name((pawl_status)head->status));
+                    run_word(s, head));
     if (head->parent == NULL)
         return PAWL_OK;
     snprintf(parent, sizeof parent, "%s", head->parent);

@@ -389,7 +389,8 @@ const cli_verb verb_run = {
              "plug-in (.so) that is a whole agent.\n"
              "\n"
              "--json of a run that waits:\n"
-             "{\"run\",\"status\",\"waits\":[{\"id\",\"kind\",\"node\",\"prompt\",...}]}.\n"
+             "{\"run\",\"status\",\"waits\":[{\"id\",\"kind\",\"node\",\"prompt\",...}]},\n"
+             "and \"idle\":true of an agent that waits for its next message.\n"
              "Of a run that failed, was rejected or canceled: {\"reason\",\"run\",\"status\"}.",
     .example = "pawl run survey.yaml\npawl run survey.yaml --input '{\"dir\":\"src\"}' --id tonight\npawl run survey.yaml --yes --json | jq .",
 };

@@ -57,11 +57,10 @@ static bool hand_out(session *s, pawl_state *st)
 {
     arena *mem = &s->c->mem;
     pawl_step *step = pawl_engine_step(s->engine);
-    const pawl_value *commands = value_pack(mem, NULL, "[]"), *waits = value_pack(mem, NULL, "[]"), *secrets;
+    const pawl_value *commands = value_pack(mem, NULL, "[]"), *waits = value_pack(mem, NULL, "[]"), *secrets, *v;
 
     for (size_t i = 0; i < pawl_state_commands(st); i++) {
         pawl_command cmd;
-        const pawl_value *v;
 
         if (pawl_state_command(st, i, step, &cmd, &secrets, NULL) != PAWL_OK)
             continue;
@@ -82,8 +81,8 @@ static bool hand_out(session *s, pawl_state *st)
         if (pawl_state_wait(st, i, step, &w, NULL) == PAWL_OK)
             waits = value_push(mem, waits, value_copy(mem, wait_json(mem, &w)));     /* the next one takes the memory of the step */
     }
-    return cli_json(s->c, value_pack(mem, NULL, "{s:v,s:s,s:s,s:v}", "commands", commands, "run", s->run, "status",
-                                     pawl_status_name(pawl_state_status(st)), "waits", waits));
+    v = value_pack(mem, NULL, "{s:v,s:s,s:s,s:v}", "commands", commands, "run", s->run, "status", pawl_status_name(pawl_state_status(st)), "waits", waits);
+    return cli_json(s->c, pawl_agent_idle(st) ? value_with(mem, v, "idle", value_bool(mem, true)) : v);
 }
 
 /* Goes on with a run that is there, after it has taken the mode that is given and the current settings. */
@@ -186,8 +185,9 @@ const cli_verb verb_tick = {
     .name = "tick", .form = "FILE", .what = "feed one event to a run, process it, and exit", .options = options, .least = 1, .most = 1, .store = true,
     .acts = true, .run = tick_run,
     .about = "For a queue or a serverless function: load, apply, commit, perform or hand out,\n"
-             "exit. Prints what is open: {\"commands\",\"run\",\"status\",\"waits\"}. Exits with 3\n"
-             "while the run is not over.",
+             "exit. Prints what is open: {\"commands\",\"run\",\"status\",\"waits\"}; an agent that\n"
+             "waits for its next message has \"idle\":true. Exits with 3 while\n"
+             "the run is not over.",
     .example = "pawl tick essay.yaml --id e1 --event '{\"kind\":\"start\"}' --hand-out\n"
                "pawl tick essay.yaml --id e1 --hand-out --event '{\"kind\":\"receipt\",\n"
                "    \"id\":\"e1~.../1.draft.1.0\",\"outcome\":\"done\",\"value\":{\"text\":\"...\"}}'",

@@ -3,6 +3,7 @@
  * Called by main.c on the main thread. The list is read again and again; of a run only changes are printed. On a terminal it is a table that is painted
  * anew; else one line for each change, or one JSON object. */
 #include "cli/run_list.h"
+#include "cli/status_word.h"
 #include "cli/ui/format.h"
 #include "cli/verbs.h"
 
@@ -21,7 +22,7 @@ typedef struct watched {
     int64_t changed_ms;
     uint32_t waits;
     uint8_t status;
-    bool over;
+    bool over, idle;
 } watched;
 
 typedef struct watching {
@@ -90,7 +91,9 @@ static bool see_wait(void *ctx, const char *run, const pawl_waiting *wait)
 
 static void status_text(const watched *one, char out[64])
 {
-    if (one->waits > 0)
+    if (one->idle)
+        snprintf(out, 64, "idle");
+    else if (one->waits > 0)
         snprintf(out, 64, "%s, waits: %u", pawl_status_name((pawl_status)one->status), (unsigned)one->waits);
     else
         snprintf(out, 64, "%s", pawl_status_name((pawl_status)one->status));
@@ -130,6 +133,8 @@ static void json_out(watching *w, const watched *one)
     const pawl_value *v = value_pack(mem, NULL, "{s:i,s:s,s:s,s:u,s:s,s:u}", "changed_ms", one->changed_ms, "id", one->run, "machine", one->machine, "seq",
                                      one->seq, "status", pawl_status_name((pawl_status)one->status), "waits", (uint64_t)one->waits);
 
+    if (one->idle)
+        v = value_with(mem, v, "idle", value_bool(mem, true));
     if (*one->parked != '\0')
         v = value_with(mem, v, "parked", value_string(mem, one->parked, strlen(one->parked)));
     if (*one->prompt != '\0')
@@ -178,10 +183,11 @@ static bool see(void *ctx, const pawl_head *h)
     text_keep(one->parked, h->parked, h->parked != NULL ? strlen(h->parked) : 0);
     *one->prompt = '\0';
     w->of = one;
-    if (h->waits > 0)
+    one->idle = run_is_idle(w->s, h);
+    if (one->waits > 0)
         (void)w->s->verbs->waits(w->s, one->run, see_wait, w, NULL);
     w->changed = true;
-    if (w->first && h->over)                /* what was over before is no news */
+    if (w->first && one->over)                /* what was over before is no news */
         return true;
     if (w->c->json)
         json_out(w, one);
@@ -265,8 +271,8 @@ const cli_verb verb_watch = {
              "for each change: the time, the run, its status, and what it asks. Ctrl-C ends\n"
              "the watch, not the runs. `pawl log RUN --follow` shows one run in full.\n"
              "\n"
-             "--json: {\"changed_ms\",\"id\",\"machine\",\"parked\",\"prompt\",\"seq\",\"status\",\"waits\"}.\n"
-             "`prompt` is that of the first open question; parked and prompt are omitted if\n"
-             "they have no value.",
+             "--json: {\"changed_ms\",\"id\",\"idle\",\"machine\",\"parked\",\"prompt\",\"seq\",\"status\",\n"
+             "\"waits\"}. `prompt` is that of the first open question; idle, parked and prompt\n"
+             "are omitted if they have no value.",
     .example = "pawl watch\npawl watch --json | jq -c 'select(.waits > 0)'\npawl watch --idle               # until there is nothing to do",
 };
