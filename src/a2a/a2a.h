@@ -174,6 +174,8 @@ void a2a_task_take(a2a_task *t, const pawl_item_change *ch, a2a_json_fn *json, v
 void a2a_task_rest(a2a_task *t, a2a_event_fn *fn, void *ctx);
 /* An answer to this wait is stored (NULL: input is), and not taken yet: it does not ask any more. False: no such wait is open. */
 bool a2a_task_answered(a2a_task *t, const char *wait);
+/* Messages that are on their way to it, as signals of the name A2A_SIGNAL: JSON that is stored, and that nobody has taken yet. */
+void a2a_task_coming(a2a_task *t, const pawl_bytes *values, size_t n);
 /* What its children ask now, which its own items do not have; `kinds`: "approval", "question". A run that has children waits for them. */
 void a2a_task_children(a2a_task *t, const char *const *waits, const char *const *kinds, const pawl_bytes *specs, size_t n);
 bool a2a_task_has_children(const a2a_task *t);
@@ -213,9 +215,10 @@ typedef struct a2a_taker {      /* a machine that takes messages */
     size_t ntags;
 } a2a_taker;
 
+#define A2A_SIGNAL "message"     /* a message to a graph that is at work: a node may wait for it */
 typedef struct a2a_answer {     /* what a verb is told */
     const char *verb;           /* "answer", "approve", "deny", "send" */
-    const char *wait;           /* the id of the wait; NULL: of send */
+    const char *wait, *signal;  /* the id of the wait; the name of the signal that is sent; NULL: none */
     const char *value;          /* an argument; NULL: none */
     const char *reason, *input, *sign;          /* options; NULL: none */
 } a2a_answer;

@@ -29,6 +29,7 @@ static bool is_base64(const char *text)
 bool a2a_part_read(const pawl_value *v, a2a_part *out, a2a_fault *f)
 {
     const pawl_value *file = a2a_field(v, "file"), *text = a2a_field(v, "text");
+    const char *kind = pawl_value_string(a2a_field(v, "kind"));
 
     *out = (a2a_part){ .data = pawl_value_get(v, "data") };
     if (pawl_value_type(v) != PAWL_TYPE_OBJECT)
@@ -36,6 +37,8 @@ bool a2a_part_read(const pawl_value *v, a2a_part *out, a2a_fault *f)
     if (!a2a_text(v, "raw", &out->raw, f) || !a2a_text(v, "url", &out->url, f) || !a2a_text(v, "filename", &out->filename, f) ||
         !a2a_text(v, "mediaType", &out->media_type, f) || !a2a_object(v, "metadata", &out->metadata, f))
         return false;
+    if (kind != NULL && strcmp(kind, "text") != 0 && strcmp(kind, "file") != 0 && strcmp(kind, "data") != 0)
+        return a2a_wrong(f, A2A_INVALID_PARAMS, "message.parts", "%.40s: no such kind of a part", kind);
     if (text != NULL && (out->text = pawl_value_string(text)) == NULL)
         return a2a_wrong(f, A2A_INVALID_PARAMS, "message.parts", "the text of a part is a text");
     if (file != NULL && !file_read(file, out, f))

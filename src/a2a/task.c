@@ -226,6 +226,27 @@ static void conversation_add(a2a_task *t, const pawl_value *v, const char *id, b
     t->nhistory -= k == 0;
 }
 
+/* A message that came while the run was at work. */
+static void signal_said(a2a_task *t, const pawl_value *v)
+{
+    const char *name = pawl_value_string(pawl_value_get(v, "name"));
+
+    if (name != NULL && strcmp(name, A2A_SIGNAL) == 0)
+        (void)whole_add(t, pawl_value_get(v, "value"));
+}
+
+void a2a_task_coming(a2a_task *t, const pawl_bytes *values, size_t n)
+{
+    t->ncoming = 0;
+    t->coming = n > 0 ? arena_get(&t->mem, n * sizeof *t->coming) : NULL;
+    for (size_t i = 0; i < n && t->coming != NULL; i++) {
+        const pawl_value *v = value_parse(&t->mem, values[i].data, values[i].size, "a message", NULL);
+        a2a_fault none = { A2A_FINE, "", "" };
+
+        t->ncoming += a2a_message_read(&t->mem, v, &t->coming[t->ncoming], &none);
+    }
+}
+
 /* ---- events --------------------------------------------------------------------------------------------------------------- */
 
 static void event_tell(a2a_task *t, const a2a_event *e, a2a_event_fn *fn, void *ctx)
@@ -375,6 +396,8 @@ static void wait_ends(a2a_task *t, const pawl_item_change *ch, a2a_json_fn *json
             t->waits[i] = t->waits[--t->nwaits];
             return;
         }
+    if (strcmp(ch->name, "signal") == 0 && strcmp(ch->part, "answer") == 0)     /* perhaps a message that came while the run was at work */
+        (void)whole_add(t, pawl_value_get(parsed(t, json, ctx), "value"));
 }
 
 static void work_changes(a2a_task *t, const pawl_item_change *ch)
@@ -503,6 +526,8 @@ static void run_changes(a2a_task *t, const pawl_item_change *ch, a2a_json_fn *js
         channels_said(t, parsed(t, json, ctx), t->first != NULL ? t->first : joined(t, arena_text(&t->mem, ch->id), "/start"));
     else if (strcmp(ch->part, "input") == 0 && t->graph)        /* an agent's becomes a message of its conversation */
         channels_said(t, parsed(t, json, ctx), joined(t, arena_text(&t->mem, ch->cursor), "/input"));
+    else if (strcmp(ch->part, "signal") == 0)
+        signal_said(t, parsed(t, json, ctx));
     else if (strcmp(ch->part, "reopen") == 0)
         t->why = NULL;
 }

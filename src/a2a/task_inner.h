@@ -16,6 +16,8 @@ struct a2a_task {
     uint64_t life;
     a2a_message *history;       /* what was said, in order */
     size_t nhistory, history_cap;
+    a2a_message *coming;        /* said, and not taken yet */
+    size_t ncoming;
     a2a_artifact *artifacts;    /* each name once, the newest */
     size_t nartifacts, artifacts_cap;
     a2a_wait *waits;            /* open */

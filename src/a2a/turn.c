@@ -109,7 +109,7 @@ static const pawl_value *channels_of(arena *mem, const a2a_taker *of, const a2a_
         const a2a_part *p = &m->parts[i];
 
         if (p->data != NULL && pawl_value_type(p->data) == PAWL_TYPE_OBJECT) {
-            out = value_with_all(mem, out, p->data);
+            out = of->whole ? out : value_with_all(mem, out, p->data);
         } else if ((p->data != NULL || p->raw != NULL || p->url != NULL) && !of->whole) {
             (void)a2a_wrong(f, A2A_CONTENT_TYPE, NULL, "%.60s takes text, and data that is an object of its channels%s", of->name,
                             p->data == NULL ? "; files need a channel a2a" : "");
@@ -277,10 +277,13 @@ bool a2a_answer_of(arena *mem, const a2a_task *t, const a2a_taker *of, const a2a
     const bool agent = of != NULL ? of->agent : !a2a_task_is_graph(t);
     const a2a_taker unknown = { .name = "the machine", .agent = agent };
 
-    if (w == NULL && !agent)
-        return a2a_wrong(f, A2A_UNSUPPORTED_OPERATION, NULL, "the task is at work, and asks nothing now");
     out->verb = "send";
     out->wait = NULL;
+    if (w == NULL && !agent) {
+        out->signal = A2A_SIGNAL;
+        out->value = said(mem, whole(mem, m));
+        return out->value != NULL || a2a_wrong(f, A2A_INTERNAL, NULL, "no memory for this message");
+    }
     out->value = a2a_input(mem, of != NULL ? of : &unknown, m, f);
     return out->value != NULL;
 }

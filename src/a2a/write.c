@@ -160,7 +160,7 @@ static void status_put(buf *b, const a2a_task *t, const a2a_status *s, a2a_versi
 void a2a_task_put(buf *b, const a2a_task *t, const a2a_view *view)
 {
     const a2a_status s = a2a_task_status(t);
-    const size_t most = view->history < 0 || (uint64_t)view->history > t->nhistory ? t->nhistory : (size_t)view->history;
+    const size_t n = t->nhistory + t->ncoming, most = view->history < 0 || (uint64_t)view->history > n ? n : (size_t)view->history;
 
     buf_char(b, '{');
     text_put(b, "kind", view->version == A2A_1_0 ? NULL : "task");
@@ -177,9 +177,9 @@ void a2a_task_put(buf *b, const a2a_task *t, const a2a_view *view)
     }
     if (view->history != 0) {
         open_put(b, "history", '[');
-        for (size_t i = t->nhistory - most; i < t->nhistory; i++) {
+        for (size_t i = n - most; i < n; i++) {
             comma(b);
-            message_put(b, t, &t->history[i], view->version);
+            message_put(b, t, i < t->nhistory ? &t->history[i] : &t->coming[i - t->nhistory], view->version);
         }
         buf_char(b, ']');
     }

@@ -121,6 +121,10 @@ void a2a_reply_fault(a2a_call *c)
 {
     buf b;
 
+    if (!c->begun && !c->rest && c->q.version == A2A_0_3 && c->q.method == A2A_SUBSCRIBE && c->q.task != NULL) {
+        c->begun = true;        /* clients of 0.3 want a stream here, whatever it says */
+        http_stream(c->r, 200, (http_field[]){ { "Content-Type", "text/event-stream" }, { "Cache-Control", "no-cache, no-store" } }, 2);
+    }
     if (c->begun) {
         end_with_fault(c);
         return;
@@ -210,5 +214,5 @@ bool a2a_run_is_seen(a2a_call *c, const char *run)
     }
     if (sees && c->machine != NULL)
         sees = c->s->store->verbs->head(c->s->store, run, &head, NULL) == PAWL_OK && strcmp(head.machine, c->machine->name) == 0;
-    return (sees && strlen(run) < A2A_RUN_BYTES) || a2a_wrong(&c->fault, A2A_TASK_NOT_FOUND, NULL, "%.100s: no such task", run);
+    return (sees && strlen(run) < A2A_RUN_BYTES) || a2a_wrong(&c->fault, A2A_TASK_NOT_FOUND, NULL, "%.100s: task not found", run);
 }

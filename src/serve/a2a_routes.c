@@ -172,7 +172,7 @@ static const pawl_value *rest_params(a2a_call *c, const params *p, pawl_bytes id
     else if (v == NULL)
         (void)a2a_wrong(&c->fault, err.code == PAWL_NOMEM ? A2A_INTERNAL : A2A_PARSE_ERROR, NULL, "%s", err.text);
     else if (id.data != NULL && task == NULL)
-        (void)a2a_wrong(&c->fault, A2A_TASK_NOT_FOUND, NULL, "no such task");
+        (void)a2a_wrong(&c->fault, A2A_TASK_NOT_FOUND, NULL, "task not found");
     else
         return task != NULL ? value_with(&c->mem, v, "id", value_string(&c->mem, task, strlen(task))) : v;
     return NULL;

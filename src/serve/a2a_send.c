@@ -221,6 +221,8 @@ static void answer_words(a2a_call *c, const a2a_answer *a, const char *key)
         words[n++] = word(c, "--reason=a2a:", id);
     if (a->input != NULL)
         words[n++] = word(c, "--input=", a->input);
+    if (a->signal != NULL)
+        words[n++] = word(c, "--signal=", a->signal);
     if (a->sign != NULL)
         words[n++] = word(c, "--signed=", a->sign);
     words[n++] = "--";

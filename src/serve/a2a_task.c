@@ -88,6 +88,37 @@ static bool see_answered(void *ctx, const char *run, const pawl_waiting *w)
     return !l->answered;
 }
 
+enum { COMING_MOST = 32 };
+typedef struct coming_look { arena *mem; pawl_bytes values[COMING_MOST]; size_t n; bool input; } coming_look;
+
+static bool see_coming(void *ctx, const pawl_delivery *d)
+{
+    coming_look *l = ctx;
+
+    if (d->kind == PAWL_DELIVER_SIGNAL && d->name != NULL && strcmp(d->name, A2A_SIGNAL) == 0) {
+        l->values[l->n] = arena_bytes(l->mem, d->value);
+        l->n += l->values[l->n].data != NULL;
+    }
+    l->input = l->input || d->kind == PAWL_DELIVER_INPUT;
+    return l->n < COMING_MOST;
+}
+
+/* Messages and input in its mailbox. */
+static void look_at_coming(a2a_call *c, bool mail)
+{
+    coming_look l = { .n = 0 };
+    arena mem;
+
+    arena_init(&mem, NULL, 1024);
+    l.mem = &mem;
+    if (mail)
+        (void)c->s->store->verbs->deliveries(c->s->store, c->run, see_coming, &l, NULL);
+    a2a_task_coming(c->t, l.values, l.n);
+    if (l.input)
+        (void)a2a_task_answered(c->t, NULL);
+    arena_free(&mem);
+}
+
 /* A run that waits for children has their questions. */
 static void look_at_children(a2a_call *c)
 {
@@ -122,12 +153,11 @@ bool a2a_look_at_mail(a2a_call *c)
     pawl_err err = { PAWL_OK, "" };
     pawl_head head = { 0 };
     pawl_code rc = store->verbs->head(store, c->run, &head, &err);
+    const bool mail = head.mail > 0;
 
     if (rc == PAWL_OK) {
         c->changed_ms = head.changed_ms;
         c->parked = head.parked != NULL;
-        if (head.mail > 0)
-            (void)a2a_task_answered(c->t, NULL);
         if (head.waits > 0)
             rc = store->verbs->waits(store, c->run, see_wait, c->t, &err);
     }
@@ -135,6 +165,8 @@ bool a2a_look_at_mail(a2a_call *c)
         a2a_fault_of(c, rc, err.text);
     else
         look_at_children(c);
+    if (rc == PAWL_OK)
+        look_at_coming(c, mail);
     return rc == PAWL_OK;
 }
 

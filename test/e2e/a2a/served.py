@@ -73,6 +73,14 @@ nodes:
   c: {set: {f: '{key: "value", count: 42}'}, artifact: data, next: end}
 output: '.a2a.parts | length'
 """,
+    "heeds.yaml": """
+name: heeds
+state: {message: {}, heard: {}}
+start: a
+nodes:
+  a: {wait: {signal: message}, to: heard, next: end}
+output: '.heard.parts[0].text'
+""",
     "parent.yaml": """
 name: parent
 state: {message: {}, out: {}}
