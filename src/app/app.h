@@ -20,6 +20,7 @@ typedef struct app_caller {
     const char *anchor;         /* where; NULL: PAWL_ANCHOR, else the person's settings say */
     const char *store;          /* the store that is open, by a name without a password: transcripts are kept apart by it; NULL: one in memory */
     unsigned without_sources;   /* settings that widen nothing for this call: bits 1 the person's, 2 the project's, 4 its local ones */
+    struct jobs *jobs;          /* gets the jobs of files (jobs.h); NULL: no worker elsewhere is reached from here, and they wait */
     const char *record, *record_mode;   /* file and mode of that record; NULL: PAWL_RECORD and PAWL_RECORD_MODE give them */
 } app_caller;
 

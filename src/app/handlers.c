@@ -4,6 +4,7 @@
  * A wrapper hands a copy of the job on, with arguments of its own that end with its call. That is right for handlers that answer later only when they
  * keep a copy of the job and of its arguments (E17), as command_run, http_request and pawl_effect_llm do; for any other it sets `later` to NULL. */
 #include "app/session.h"
+#include "app/jobs.h"
 #include "effect/agent_effects.h"
 #include "effect/command_rules.h"
 #include "effect/effect.h"
@@ -184,6 +185,37 @@ static pawl_code bind_plugged(session *s, const plugin_handler *h, const file_ef
     return pawl_engine_effect(s->engine, e->name, plugged, k, e->limits.cls, err);
 }
 
+/* A job of `jobs`, for workers elsewhere. */
+typedef struct bound_job {
+    struct jobs *to;
+    const file_effect *e;
+} bound_job;
+
+static pawl_code remote(const pawl_job *job, pawl_reply *reply, void *arg)
+{
+    const bound_job *k = arg;
+
+    if (in_plan(job) && k->e->limits.cls != PAWL_CLASS_PURE)
+        return plan_denies(reply);
+    return jobs_put(k->to, k->e->word + sizeof FILE_JOB_PREFIX - 1, k->e->limits.cls, job, reply);
+}
+
+/* Without a queue it has no handler: its command waits for a process that has one. */
+static pawl_code bind_job(session *s, const file_effect *e, pawl_err *err)
+{
+    bound_job *k = s->caller != NULL && s->caller->jobs != NULL ? arena_zero(&s->mem, sizeof *k) : NULL;
+    const pawl_budget places = { .running = JOBS_PLACES };
+    pawl_code rc;
+
+    if (s->caller == NULL || s->caller->jobs == NULL)
+        return PAWL_OK;
+    if (k == NULL)
+        return fail(err, PAWL_NOMEM, "%s: no memory to bind it", e->name);
+    *k = (bound_job){ .to = s->caller->jobs, .e = e };
+    rc = pawl_engine_effect(s->engine, e->name, remote, k, e->limits.cls, err);
+    return rc == PAWL_OK ? pawl_engine_budget(s->engine, e->name, &places, err) : rc;
+}
+
 /* Mode and rules of a visit, if they changed since the superstep began. */
 static pawl_code mode_handler(const pawl_job *job, pawl_reply *reply, void *arg)
 {
@@ -354,8 +386,11 @@ static pawl_code bind_file(session *s, pawl_err *err)
     for (const file_effect *e = s->hands_out ? NULL : s->file->effects; e != NULL && rc == PAWL_OK; e = e->next) {
         const plugin_handler *h = plugin_kind(s->plugins, e->word);
         void *own = (void *)(uintptr_t)e;
+        const bool job = h == NULL && strncmp(e->word, FILE_JOB_PREFIX, sizeof FILE_JOB_PREFIX - 1) == 0;
 
-        if (h != NULL)
+        if (job)
+            rc = bind_job(s, e, err);
+        else if (h != NULL)
             rc = bind_plugged(s, h, e, err);
         else if (strncmp(e->word, "tool-", 5) == 0)
             rc = session_tool_bind(s, e, err);
@@ -367,7 +402,7 @@ static pawl_code bind_file(session *s, pawl_err *err)
             rc = pawl_engine_effect(s->engine, e->name, request, own, e->limits.cls, err);
         else
             rc = pawl_engine_effect(s->engine, e->name, session_prompt, s, e->limits.cls, err);
-        if (rc == PAWL_OK)
+        if (rc == PAWL_OK && !job)
             rc = pawl_engine_budget(s->engine, e->name, &places, err);
     }
     if (rc == PAWL_OK && !s->hands_out)

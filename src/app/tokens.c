@@ -20,7 +20,8 @@
 enum { TOKENS_PATH_BYTES = OWN_PATH_BYTES + 64, TOKENS_FILE_BYTES = 4 << 20, TOKEN_BITS_BYTES = 32 };
 
 static const struct { const char *name; unsigned bit; } scopes[] = {
-    { "read", SCOPE_READ }, { "answer", SCOPE_ANSWER }, { "run", SCOPE_RUN }, { "admin", SCOPE_ADMIN } };
+    { "read", SCOPE_READ }, { "answer", SCOPE_ANSWER }, { "run", SCOPE_RUN }, { "admin", SCOPE_ADMIN },
+    { "work", SCOPE_WORK } };
 enum { SCOPE_NAMES = sizeof scopes / sizeof scopes[0] };
 
 /* ---- scopes ------------------------------------------------------------------------------------------------ */

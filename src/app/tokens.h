@@ -14,7 +14,8 @@ enum {
     SCOPE_ANSWER = 2,           /* answer, approve, deny, send */
     SCOPE_RUN = 4,              /* begin, cancel, retry, fork, set the mode */
     SCOPE_ADMIN = 8,            /* the rest */
-    SCOPES_ALL = 15,
+    SCOPE_WORK = 16,            /* take jobs, and reply to them: whoever has it sees their arguments */
+    SCOPES_ALL = 31,
     TOKEN_TEXT_BYTES = 70,      /* "pawl_", 64 hex digits, NUL */
     TOKEN_LIMITS_MAX = 16,      /* machines, and labels, of one token */
     TOKENS_MAX = 1000

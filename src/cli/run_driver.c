@@ -395,13 +395,33 @@ static int print_left(session *s, const char *who)
     return EXIT_DONE;
 }
 
-static int waits_for_secret(session *s, pawl_state *st, const pawl_err *err)
+/* The name of a job that has no handler here; NULL: there is none. */
+static const char *job_waiting(session *s, pawl_state *st)
+{
+    for (size_t i = 0; i < pawl_state_commands(st); i++) {
+        pawl_command cmd;
+
+        if (pawl_state_command(st, i, pawl_engine_step(s->engine), &cmd, NULL, NULL) == PAWL_OK && cmd.effect != NULL)
+            for (const file_effect *e = s->file != NULL ? s->file->effects : NULL; e != NULL; e = e->next)
+                if (strcmp(e->name, cmd.effect) == 0 && strncmp(e->word, FILE_JOB_PREFIX, sizeof FILE_JOB_PREFIX - 1) == 0)
+                    return e->word + sizeof FILE_JOB_PREFIX - 1;
+    }
+    return NULL;
+}
+
+/* For a secret, for a worker elsewhere, or for a handler. */
+static int waits_for_more(session *s, pawl_state *st, const pawl_err *err)
 {
     arena *mem = &s->c->mem;
-    const char *why = missing_secret(mem, st);
+    const char *why = missing_secret(mem, st), *job = why == NULL ? job_waiting(s, st) : NULL;
 
-    cli_note(s->c, "%s: %s", s->run, why != NULL ? why : err->text);
-    cli_note(s->c, "when it is there, go on: pawl resume %s", s->run);
+    if (job != NULL) {
+        cli_note(s->c, "%s: the job `%s` is for a worker elsewhere: `pawl serve %s` goes on with the run, and gives its jobs to workers", s->run, job,
+                 s->path != NULL ? s->path : "FILE");
+    } else {
+        cli_note(s->c, "%s: %s", s->run, why != NULL ? why : err->text);
+        cli_note(s->c, "when it is there, go on: pawl resume %s", s->run);
+    }
     if (s->c->json)
         cli_json(s->c, value_pack(mem, NULL, "{s:{s:s,s:s},s:s,s:s,s:[]}", "reason", "code", pawl_code_name(PAWL_PENDING), "text",
                                   why != NULL ? why : err->text, "run", s->run, "status", pawl_status_name(pawl_state_status(st)), "waits"));
@@ -434,7 +454,7 @@ static int stands(session *s, pawl_code rc, const pawl_err *err)
     if (session_asks(s, s->run, &all) && all.n > 0)
         return waiting(s, st, &all);
     if (*err->text != '\0') {
-        return waits_for_secret(s, st, err);
+        return waits_for_more(s, st, err);
     }
     cli_note(s->c, "%s is %s; go on: pawl resume %s", s->run, state_word(st), s->run);
     return EXIT_WAITS;

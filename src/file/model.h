@@ -112,7 +112,7 @@ struct file_node {
     const char *effect;         /* name of its effect: "run", or "run-9f3a21c7" with limits of its own */
     const char *undo_effect;
     pawl_limits limits;
-    bool class_given, retry_given, timeout_given, model_told;
+    bool class_given, retry_given, timeout_given, model_told, job;      /* job: its kind is one of `jobs`, and `kind` is KIND_PLUGIN */
     bool reads_only;            /* an http GET or HEAD */
     uint32_t max_tokens;        /* of a model's answer */
     source_place effect_at;
@@ -184,7 +184,7 @@ struct agent_file {
     bool bad_target;                /* a target is invalid, so it is unknown what is reached */
     uint32_t version;
     unsigned depth;
-    name_list start;
+    name_list start, jobs;      /* jobs: kinds of nodes that workers elsewhere perform */
     source_place start_at;
     file_channel *channels;
     size_t nchannels;

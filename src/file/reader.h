@@ -4,6 +4,8 @@
 
 #include "file/model.h"
 
+#define FILE_JOB_PREFIX "job-"  /* of the word of an effect: "job-NAME" is the job NAME */
+
 /* Read the file `name`, written in the file `from` (NULL: it is the first); *path: its name from now on, the same for the same file. Both live as long
  * as the arena. */
 typedef struct file_reader {

@@ -9,7 +9,7 @@
 const char *scope_said(const route *row)
 {
     static const struct { uint8_t scope; const char *name; } rows[] = { { SCOPE_READ, "read" }, { SCOPE_ANSWER, "answer" }, { SCOPE_RUN, "run" },
-        { SCOPE_ADMIN, "admin" }, { SCOPE_NAMED, "any" }, { SCOPE_OPEN, "none" } };
+        { SCOPE_ADMIN, "admin" }, { SCOPE_WORK, "work" }, { SCOPE_NAMED, "any" }, { SCOPE_OPEN, "none" } };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].scope == row->scope)
@@ -73,6 +73,8 @@ static void params_put(buf *b, const route *row)
         param_put(b, "path", "run", true, "{\"type\":\"string\"}", "the whole id of a run", &any);
     if (first != NULL && strstr(first + 5, "{run}") != NULL)
         param_put(b, "path", "other", true, "{\"type\":\"string\"}", "the whole id of another run", &any);
+    if (strstr(row->path, "{job}") != NULL)
+        param_put(b, "path", "job", true, "{\"type\":\"string\"}", "the id of a job", &any);
     if (strstr(row->path, "{machine}") != NULL)
         param_put(b, "path", "machine", true, "{\"type\":\"string\"}", "the name of a machine", &any);
     if (strstr(row->path, "{task}") != NULL)

@@ -285,7 +285,7 @@ void routes_serve(void *ctx, http_req *r)
     if (!open && !guard_admits(s, r, &by))
         return;
     http_name_set(r, by.who != NULL ? by.who->by : "");
-    if (http_stopping(s->http) && !open) {
+    if ((s->leaving || http_stopping(s->http)) && !open && (row == NULL || !row->late)) {
         problem(r, 503, "canceled", "the server stops");
     } else if (row == NULL && allow[0] != '\0') {
         problem_with(r, 405, "invalid", "this route has other methods, which Allow names; GET / lists all", &(http_field){ "Allow", allow });

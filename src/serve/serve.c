@@ -1,6 +1,7 @@
 /* serve.c - a server from its start to its drain: listeners, signals, and the parts that it is made of (N4, N6).
  *
  * Main thread, which becomes the loop. SIGTERM and SIGINT are blocked in every thread and read from a descriptor. */
+#include "app/jobs.h"
 #include "net/http/http.h"
 #include "net/net.h"
 #include "serve/serve_inner.h"
@@ -121,6 +122,8 @@ typedef struct stopper {
     server *s;
     int fd;
     unsigned times;             /* that it was told to stop */
+    http_timer *look;           /* on while it waits for jobs that are out; NULL: there are no jobs */
+    int64_t until_ms;           /* then it waits no more */
 } stopper;
 
 static void drained(void *ctx)
@@ -129,7 +132,36 @@ static void drained(void *ctx)
 
     events_drain(s->events);
     waits_drain(s->waits);
+    job_routes_drain(s->jobs);
     a2a_drain(s->a2a);
+}
+
+/* Workers that have jobs may still reply, so it listens until all have, or the time is over. What comes to the queue meanwhile goes back: the engines learn
+ * a little later that they drain. */
+static void await_jobs(void *ctx)
+{
+    stopper *st = ctx;
+    server *s = st->s;
+
+    jobs_look(s->config->jobs);
+    job_routes_drain(s->jobs);
+    if (jobs_out(s->config->jobs, NULL) > 0 && http_now(s->http) < st->until_ms)
+        return;
+    http_timer_set(st->look, false);
+    http_stop(s->http, NULL, NULL);
+}
+
+static void leave(stopper *st)
+{
+    if (st->look == NULL) {
+        http_stop(st->s->http, drained, st->s);
+        return;
+    }
+    st->s->leaving = true;
+    st->until_ms = http_now(st->s->http) + DRAIN_MS;
+    drained(st->s);
+    http_timer_set(st->look, true);
+    await_jobs(st);
 }
 
 static void on_signal(void *ctx)
@@ -144,10 +176,12 @@ static void on_signal(void *ctx)
              st->s->works ? ", and running commands end" : "");
     if (st->s->works)
         st->s->config->rest(st->s->config->ctx);
-    if (st->times == 1)
-        http_stop(st->s->http, drained, st->s);
-    else
+    if (st->times == 1) {
+        leave(st);
+    } else {
+        http_stop(st->s->http, NULL, NULL);
         http_cut(st->s->http);
+    }
 }
 
 /* The loop has ended; running commands may have not. */
@@ -156,9 +190,14 @@ static void await_work(stopper *st)
     const serve_config *config = st->s->config;
     struct pollfd signals = { .fd = st->fd, .events = POLLIN };
 
-    while (config->at_work(config->ctx))
+    while (config->at_work(config->ctx)) {
+        if (config->jobs != NULL)
+            jobs_end(config->jobs);     /* nobody replies any more; an engine that does not drain yet may have put one more in */
         if (poll(&signals, 1, WORK_LOOK_MS) > 0)
             on_signal(st);
+    }
+    if (config->jobs != NULL)
+        jobs_end(config->jobs);
     config->worked(config->ctx);
 }
 
@@ -169,8 +208,10 @@ static pawl_code run(server *s, stopper *st, pawl_err *err)
     pawl_code rc = PAWL_OK;
 
     if ((s->calls = calls_new(s, err)) == NULL || (s->events = events_new(s, err)) == NULL || (s->waits = waits_new(s, err)) == NULL ||
-        (s->metrics = metrics_new(s, err)) == NULL || (s->a2a = a2a_new(s, err)) == NULL)
+        (s->metrics = metrics_new(s, err)) == NULL || (s->a2a = a2a_new(s, err)) == NULL || !job_routes_new(s, err))
         return err->code;
+    if (s->jobs != NULL && (st->look = http_timer_new(s->http, WORK_LOOK_MS, await_jobs, st)) == NULL)
+        return fail(err, PAWL_NOMEM, "server: no memory");
     if (!http_watch(s->http, st->fd, on_signal, st))
         return fail(err, PAWL_NOMEM, "server: no memory");
     for (size_t i = 0; i < s->config->nlisten && rc == PAWL_OK; i++)
@@ -228,6 +269,7 @@ pawl_code serve_run(const serve_config *config, pawl_err *err)
     calls_free(s.calls);
     metrics_free(s.metrics);
     a2a_free(s.a2a);
+    job_routes_free(s.jobs);
     events_free(s.events);
     http_free(s.http);
     access_close(&s);

@@ -51,6 +51,7 @@ typedef struct serve_config {
     const char *url;            /* by which clients reach it, for agent cards, without a slash at its end; NULL: by the Host header */
     const char *const *hosts;   /* further names by which clients reach it, for the Host header */
     size_t nhosts;
+    struct jobs *jobs;          /* what workers elsewhere perform (app/jobs.h), of the engines that `work` drives; NULL: none */
     const char *access_log;     /* a file, to whose end a line for each request is written; "-": stderr; NULL: none */
 } serve_config;
 

@@ -10,6 +10,7 @@ typedef struct serve_calls serve_calls;         /* calls.c: the thread that perf
 typedef struct serve_waits serve_waits;         /* wait.c: requests that wait for a run */
 typedef struct serve_events serve_events;       /* events.c: runs that are followed */
 typedef struct serve_metrics serve_metrics;     /* metrics.c: the thread that counts */
+typedef struct serve_jobs serve_jobs;           /* job_routes.c: jobs for workers elsewhere */
 typedef struct serve_a2a serve_a2a;             /* a2a_follow.c: requests of A2A that follow a run */
 
 enum { STATUSES = 600 };
@@ -33,6 +34,8 @@ typedef struct server {
     int log_fd;                 /* of the access log; -1: none */
     uint64_t replies[STATUSES]; /* by status; 0: the client was gone before */
     serve_a2a *a2a;
+    serve_jobs *jobs;           /* NULL: no runs are driven here */
+    bool leaving;               /* told to stop: it waits for jobs that are out, and takes nothing else */
 } server;
 
 /* ---- problem.c: errors as application/problem+json ------------------------------------------------------------------ */
@@ -125,7 +128,7 @@ typedef struct call_order {
 
 /* ---- table.c: the routes ---------------------------------------------------------------------------------------------------- */
 
-enum { SCOPE_NAMED = 16, SCOPE_OPEN = 32 };     /* besides those of app/tokens.h: whoever is let in; everybody, without a token */
+enum { SCOPE_NAMED = 32, SCOPE_OPEN = 64 };     /* besides those of app/tokens.h: whoever is let in; everybody, without a token */
 
 typedef struct route {
     const char *method;         /* "GET", which is HEAD, too; "POST", "DELETE" */
@@ -138,6 +141,7 @@ typedef struct route {
     const parameter *params;       /* of the query: texts and flags */
     const parameter *members;      /* of the body; NULL: there is none */
     call_order how;             /* its reply */
+    bool late;                  /* served until the server has stopped, too */
     bool own;                   /* `serve` reads the target and the body itself, and gets neither a run nor parameters */
     void (*serve)(server *s, http_req *r, const admitted *by, const char *run, const params *p);
 } route;
@@ -226,6 +230,17 @@ void serve_a2a_card(server *s, http_req *r, const admitted *by, const char *run,
 serve_a2a *a2a_new(server *s, pawl_err *err);
 void a2a_free(serve_a2a *a);    /* after the loop has ended */
 void a2a_drain(serve_a2a *a);   /* every request is replied to as things stand, and streams end */
+
+/* ---- job_routes.c: jobs for workers elsewhere ------------------------------------------------------------------------------------------ */
+
+extern const parameter job_take_members[], job_beat_members[], job_reply_members[], job_fail_members[];
+void serve_jobs_take(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+void serve_jobs_beat(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+void serve_jobs_reply(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+void serve_jobs_fail(server *s, http_req *r, const admitted *by, const char *run, const params *p);
+bool job_routes_new(server *s, pawl_err *err);  /* False: see err */
+void job_routes_drain(serve_jobs *q);   /* nothing more is given out; may be called again. NULL: nothing, as below */
+void job_routes_free(serve_jobs *q);    /* after the loop has ended */
 
 /* ---- routes.c ----------------------------------------------------------------------------------------------------------------------- */
 

@@ -127,8 +127,8 @@ static pawl_code fit(const pawl_value *s, const pawl_value *v, pawl_err *err)
     const pawl_value *nodes = value_with(&mem, read_text(known, strlen(known)), "$defs", pawl_value_get(s, "$defs"));
     pawl_code rc = schema_check(s, v, "file", err);
 
-    return rc != PAWL_OK || pawl_value_get(v, "plugins") != NULL || pawl_value_get(v, "agent") != NULL ? rc : schema_check(nodes, pawl_value_get(v, "nodes"),
-        "nodes", err);
+    return rc != PAWL_OK || pawl_value_get(v, "plugins") != NULL || pawl_value_get(v, "jobs") != NULL || pawl_value_get(v, "agent") != NULL
+               ? rc : schema_check(nodes, pawl_value_get(v, "nodes"), "nodes", err);
 }
 
 static bool fits(const char *text)
@@ -237,6 +237,8 @@ PAWL_TEST(test_what_fits_is_what_loads)
         { "\"no_progress\":0,", "\"run\":[\"true\"]", false },
         { "\"defaults\":{\"retry\":{\"initial\":\"1s\"}},", "\"run\":[\"true\"]", false },
         { "\"plugins\":5,", "\"run\":[\"true\"]", false },
+        { "\"jobs\":[\"mail\"],", "\"mail\":{\"to\":\"ada\"}", true },
+        { "\"jobs\":[\"-mail\"],", "\"run\":[\"true\"]", false },
         { "", "\"description\":\"does nothing\"", false },
         { "", "\"run\":[\"true\"],\"shell\":\"true\"", false },
         { "", "\"run\":\"true\"", false },

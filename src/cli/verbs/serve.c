@@ -2,6 +2,7 @@
  *
  * Called by main.c on the main thread, which becomes the server's loop. Verbs are performed on a thread of the server, one at a time. */
 #include "serve/serve.h"
+#include "app/jobs.h"
 #include "cli/exporting.h"
 #include "cli/store_place.h"
 #include "cli/open_session.h"
@@ -304,6 +305,7 @@ static int serve_machines(served *of, bool works)
     int code;
 
     if (works) {
+        config.jobs = c->app.jobs;
         config.work = work;
         config.rest = rest;
         config.at_work = at_work;
@@ -336,13 +338,18 @@ static int serve_runs(cli_call *c)
 {
     const bool works = c->nargs > 0 && cli_given(c, "no-work") == NULL;
     static served of;
+    pawl_err err = { 0 };
     int code;
 
     of = (served){ .c = c };
+    if (works && (c->app.jobs = jobs_new()) == NULL)
+        return cli_fail(c, fail(&err, PAWL_NOMEM, "no memory for jobs"), &err);
     if ((code = machines_read(&of, works)) == EXIT_DONE)
         code = serve_machines(&of, works);
     for (size_t i = 0; i < c->nargs && i < SERVED_FILES_MAX; i++)
         session_free(of.files[i]);      /* the worker has not begun */
+    jobs_free(c->app.jobs);
+    c->app.jobs = NULL;
     return code;
 }
 
@@ -368,9 +375,11 @@ const cli_verb verb_serve = {
              "in them, which resume, and what changes them: answers, approvals, input,\n"
              "signals, cancel, retry, mode, fork. With files, runs of them can be begun, too,\n"
              "and it drives them as `pawl worker FILE...` does; other runs are driven by\n"
-             "others, and each sees at once what the other has stored. `pawl token` makes\n"
-             "tokens for others. On Ctrl-C or SIGTERM it answers what was asked, ends its\n"
-             "streams, waits for running commands and exits; a second one stops at once.\n"
+             "others, and each sees at once what the other has stored. Nodes of the key `jobs`\n"
+             "are given to workers elsewhere, which take them and reply over HTTP, as\n"
+             "examples/worker.py does. `pawl token` makes tokens for others. On Ctrl-C or\n"
+             "SIGTERM it answers what was asked, ends its streams, waits for running commands\n"
+             "and exits; a second one stops at once.\n"
              "docs/SERVING.md has the routes.",
     .example = "pawl serve\ncurl -H \"Authorization: Bearer $(cat ~/.local/state/pawl/serve.token)\" \\\n     http://127.0.0.1:7295/v1/runs\n"
                "pawl serve --listen unix:/run/user/1000/pawl.sock",

@@ -26,7 +26,7 @@ static int row_of(const cli_call *c, token_row *t)
     t->who.scopes = scopes != NULL ? scopes_named(scopes) : 0;
     t->who.most = mode != NULL ? pawl_mode_named(mode) : PAWL_MODE_DEFAULT;
     if (t->who.scopes == 0)
-        return cli_usage(c, "--scope says what the token is for: one or several of read, answer, run and admin, separated by commas");
+        return cli_usage(c, "--scope says what the token is for: one or several of read, answer, run, admin and work, separated by commas");
     if (t->who.most == PAWL_MODE_NONE)
         return cli_usage(c, "--mode is plan, default, acceptEdits or bypassPermissions, and not \"%s\"", mode);
     if (expires != NULL && (!cli_duration(expires, &ms) || ms == 0))
@@ -152,7 +152,7 @@ static int token_run(cli_call *c)
 }
 
 static const cli_option options[] = {
-    { "scope", "SCOPES", "with new: read, answer, run, admin; several are separated by commas" },
+    { "scope", "SCOPES", "with new: read, answer, run, admin, work; several are separated by commas" },
     { "machine", "NAME...", "with new: only runs of this machine" },
     { "label", "LABEL...", "with new: only runs with this label; of several, with all of them" },
     { "mode", "plan|default|acceptEdits|bypassPermissions", "with new: the highest mode that it may give a run; default" },
@@ -168,8 +168,9 @@ const cli_verb verb_token = {
              "~/.config/pawl/tokens.json. It is for the store of this project, and what its\n"
              "owner does is by `token:NAME` in the journal. Scopes: read sees runs; answer\n"
              "answers, approves, denies and sends; run begins, cancels, retries and forks, and\n"
-             "sets modes up to --mode; admin is the rest. A run that does not fit --machine\n"
-             "and --label is not there for it; a child run is seen with its topmost parent.\n"
+             "sets modes up to --mode; work takes jobs and replies to them, and sees their\n"
+             "arguments; admin is the rest. A run that does not fit --machine and --label is\n"
+             "not there for it; a child run is seen with its topmost parent.\n"
              "`rm` counts at once, in servers that run, too.\n"
              "\n"
              "ls --json: [{\"created_ms\",\"expires_ms\",\"labels\",\"machines\",\"mode\",\"name\",\n"

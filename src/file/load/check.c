@@ -609,10 +609,10 @@ static void check_effect(loader *l, file_node *n)
         fault_at(l->f, n->effect_at, PAWL_SEVERITY_FAULT, "undo", "`effect: compensable` needs `undo: {run: [...]}`, the command that undoes it");
     if (n->undo_effect != NULL && n->limits.cls != PAWL_CLASS_COMPENSABLE)
         fault_at(l->f, key_at(n, "undo"), PAWL_SEVERITY_FAULT, "undo", "\"%s\" has `undo`: say `effect: compensable` with it", n->name);
-    if ((n->kind == KIND_RUN || n->kind == KIND_SHELL || (n->kind == KIND_HTTP && !n->reads_only)) && doc_get(n->d, "effect") == NULL)
+    if ((n->kind == KIND_RUN || n->kind == KIND_SHELL || n->job || (n->kind == KIND_HTTP && !n->reads_only)) && doc_get(n->d, "effect") == NULL)
         fault_at(l->f, n->kind_at, PAWL_SEVERITY_WARNING, "effect",
-                 "\"%s\" has no `effect`: after a crash it may run twice. Say `pure` (it changes nothing), `idempotent` (it uses PAWL_INVOCATION_ID) "
-                 "or `once` (it must not, a person is asked)", n->name);
+                 "\"%s\" has no `effect`: after a crash it may run twice. Say `pure` (it changes nothing), `idempotent` (it uses %s) "
+                 "or `once` (it must not, a person is asked)", n->name, n->job ? "the idempotency key of the job" : "PAWL_INVOCATION_ID");
 }
 
 /* ---- effects --------------------------------------------------------------------------------------------------------- */
@@ -665,7 +665,8 @@ static void check_limits(loader *l, file_node *n)
 {
     const agent_file *a = l->a;
     const pawl_limits once_more = { .retry = { .max_attempts = 3, .initial_ms = 1000, .max_ms = 30000, .factor = 2 } };
-    const char *word = n->kind == KIND_SHELL ? "run" : n->word;
+    const pawl_retry job_retry = { .max_attempts = 3, .initial_ms = 1000, .max_ms = 60000, .factor = 2 };
+    const char *word = n->kind == KIND_SHELL ? "run" : n->job ? load_fmt(l, FILE_JOB_PREFIX "%s", n->word) : n->word;
 
     if (n->kind == KIND_TOOL && n->tool != NULL && (word = load_fmt(l, "tool-%s", n->tool->name)) != NULL)
         n->effect = effect_put(l, word, &n->limits);
@@ -673,6 +674,8 @@ static void check_limits(loader *l, file_node *n)
         return;
     if (!n->retry_given && a->has_retry)
         n->limits.retry = a->retry;
+    else if (!n->retry_given && n->job && n->limits.cls != PAWL_CLASS_ONCE)
+        n->limits.retry = job_retry;    /* a worker may be lost */
     if (!n->timeout_given && (a->attempt_ms > 0 || a->total_ms > 0))
         n->limits.attempt_timeout_ms = a->attempt_ms, n->limits.total_timeout_ms = a->total_ms;
     if (n->undo_effect != NULL)

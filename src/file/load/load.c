@@ -5,11 +5,11 @@
 #include "file/read.h"
 #include "graph/graph.h"
 
-enum { CHANNEL_NAME_MAX = 64, RETENTION_DIGITS_MAX = 9 };
+enum { CHANNEL_NAME_MAX = 64, JOB_NAME_MAX = 48, RETENTION_DIGITS_MAX = 9 };
 
 const char *const file_key_names[] = {
     "name", "version", "description", "start", "state", "input", "nodes", "output", "defaults", "max_steps", "max_concurrency", "no_progress", "gate",
-    "interrupt_before", "interrupt_after", "plugins", "retention", "turns", "permissions", "hooks", "budget", "prices", "agent",
+    "interrupt_before", "interrupt_after", "plugins", "jobs", "retention", "turns", "permissions", "hooks", "budget", "prices", "agent",
 };
 const size_t file_key_count = sizeof file_key_names / sizeof *file_key_names;
 
@@ -299,6 +299,35 @@ static bool read_plugins(loader *l, const doc *d)
     return good;
 }
 
+/* Kinds of nodes that nobody performs here: a server gives them to workers. They are known after the plug-ins. */
+static void read_jobs(loader *l, const doc *d)
+{
+    if (d->kind == DOC_LIST && d->size == 0) {
+        fault_at(l->f, d->at, PAWL_SEVERITY_FAULT, "empty", "`jobs` is an empty list: name at least one job, such as [transcode]");
+        return;
+    }
+    key_names(l, d, "jobs", &l->a->jobs);
+    for (size_t i = 0; i < l->a->jobs.n; i++) {
+        const named_place *at = &l->a->jobs.names[i];
+        const char *word = load_fmt(l, FILE_JOB_PREFIX "%s", at->name), *taken = NULL;
+        const size_t plain = strspn(at->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+        pawl_class cls;
+
+        for (size_t k = 0; k < node_key_count; k++)
+            if (strcmp(at->name, node_key_names[k]) == 0)
+                taken = "a key of every node";
+        if (strcmp(at->name, "jq") == 0 || strcmp(at->name, "undo") == 0)
+            taken = "an effect of Pawl's own";
+        if (l->reader->kind != NULL && word != NULL && (l->reader->kind(l->reader->ctx, at->name, &cls) || l->reader->kind(l->reader->ctx, word, &cls)))
+            taken = "a kind of a plug-in";
+        if (taken != NULL)
+            fault_at(l->f, at->at, PAWL_SEVERITY_FAULT, "job", "`jobs`: `%.64s` is %s, so a job cannot have that name", at->name, taken);
+        else if (plain == 0 || plain > JOB_NAME_MAX || at->name[plain] != '\0' || at->name[0] == '-')
+            fault_at(l->f, at->at, PAWL_SEVERITY_FAULT, "job", "`jobs`: \"%.64s\" is no name: use A-Z, a-z, 0-9, _ and -, %d characters at most", at->name,
+                     JOB_NAME_MAX);
+    }
+}
+
 /* The name of "dir/survey.yaml" is survey. */
 static const char *name_of(loader *l, const char *path)
 {
@@ -330,6 +359,8 @@ static bool read_head(loader *l, const doc *d)
     read_guards(l, d);
     if ((one = doc_get(d, "plugins")) != NULL && !read_plugins(l, one))
         return false;
+    if ((one = doc_get(d, "jobs")) != NULL)
+        read_jobs(l, one);
     if ((one = doc_get(d, "state")) != NULL)
         read_state(l, one);
     if ((one = doc_get(d, "input")) != NULL)

@@ -372,7 +372,7 @@ static void read_wait(loader *l, file_node *n, const doc *d, const char *label)
         key_plain(l, signal, "signal", &n->signal);
 }
 
-/* All members of a plug-in's kind are its argument. */
+/* All members of a plug-in's kind, and of a job, are its argument. */
 static void read_plugin(loader *l, file_node *n, const doc *d, const char *label)
 {
     put_call(l, n, "with", form_any(l, d, label));
@@ -592,6 +592,8 @@ static bool of_plugin(loader *l, const char *key, pawl_class *cls)
     return row_of(key) == NULL && l->reader->kind != NULL && l->reader->kind(l->reader->ctx, key, cls);
 }
 
+static bool is_job(const loader *l, const char *key) { return row_of(key) == NULL && name_list_has(&l->a->jobs, key); }
+
 static void kind_found(loader *l, file_node *n, node_kind kind, const doc *key)
 {
     n->kinds |= kind;
@@ -648,7 +650,8 @@ static void kind_find(loader *l, file_node *n, const doc *d)
         for (size_t k = 0; k < KINDS; k++)
             if (strcmp(key, kinds[k].name) == 0 && kinds[k].kind != KIND_ASK)
                 kind_found(l, n, kinds[k].kind, d->keys[i]);
-        if (of_plugin(l, key, &n->limits.cls))
+        n->job = n->job || is_job(l, key);
+        if (is_job(l, key) || of_plugin(l, key, &n->limits.cls))
             kind_found(l, n, KIND_PLUGIN, d->keys[i]);
         if (row != NULL && row->read == NULL) {
             n->unclear = true;
@@ -679,7 +682,7 @@ static void misplaced(loader *l, const file_node *n, const doc *key, unsigned go
         }
     if (list != NULL)
         fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "misplaced", "`%s` is for nodes of %s, and \"%s\" is `%s`: remove it", key->text,
-                 *list != '\0' ? list : "a plug-in's kinds", n->name, n->word);
+                 *list != '\0' ? list : "a plug-in's kinds and jobs", n->name, n->word);
 }
 
 static void read_key(loader *l, file_node *n, const doc *key, const doc *value)
@@ -718,7 +721,7 @@ void node_read(loader *l, file_node *n, const doc *d)
     for (size_t i = 0; what != NULL && i < d->size; i++) {
         pawl_class cls;
 
-        if (row_of(d->keys[i]->text) != NULL || of_plugin(l, d->keys[i]->text, &cls))
+        if (row_of(d->keys[i]->text) != NULL || is_job(l, d->keys[i]->text) || of_plugin(l, d->keys[i]->text, &cls))
             continue;
         key_unknown(l, (doc *)(uintptr_t)d, i, what, node_key_names, node_key_count);
         n->unclear = n->unclear || row_of(d->keys[i]->text) == NULL;    /* it may be a misspelt kind */
