@@ -470,13 +470,13 @@ void pawl_graph_goto(pawl_graph *g, const char *from, const char *to, ...)
     va_end(args);
 }
 
-void graph_error_to(pawl_graph *g, const char *node, const char *to)
+void graph_goto_after(pawl_graph *g, const char *node, bool no, const char *to)
 {
     gnode *n = node_named(g, node, "targets");
 
     pawl_graph_goto(g, node, to, NULL);
     if (n != NULL)
-        n->error_to = keep(g, to);
+        *(no ? &n->no_to : &n->error_to) = keep(g, to);
 }
 
 void pawl_graph_writes(pawl_graph *g, const char *node, const char *name, ...)

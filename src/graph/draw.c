@@ -87,14 +87,18 @@ static void draw_link_add(arena *a, draw_level *l, draw_link k)
     l->links = grown;
 }
 
-/* One that is also sent to is named twice. */
-static bool is_error_way(const gnode *n, uint32_t goto_at)
+/* Of a goto. A node that is also sent to, or to which both a no and a failure lead, is named once for each; what leads there last is named last. */
+static draw_style goto_style(const gnode *n, uint32_t at)
 {
-    bool last = true;
+    const char *to = n->gotos[at];
+    const bool no = n->no_to != NULL && strcmp(to, n->no_to) == 0, error = n->error_to != NULL && strcmp(to, n->error_to) == 0;
+    unsigned later = 0;
 
-    for (uint32_t i = goto_at + 1; i < n->ngotos; i++)
-        last = last && strcmp(n->gotos[i], n->gotos[goto_at]) != 0;
-    return last && n->error_to != NULL && strcmp(n->gotos[goto_at], n->error_to) == 0;
+    for (uint32_t i = at + 1; i < n->ngotos; i++)
+        later += strcmp(n->gotos[i], to) == 0;
+    if (later == 0 && (no || error))
+        return error ? DRAW_ERROR : DRAW_NO;
+    return later == 1 && no && error ? DRAW_NO : DRAW_GOTO;
 }
 
 static void draw_links(arena *a, draw_level *l, uint32_t at)
@@ -126,11 +130,11 @@ static void draw_links(arena *a, draw_level *l, uint32_t at)
         draw_link_add(a, l, (draw_link){ .style = DRAW_NO, .first = true, .to = n->gate_no });
     begin = l->nlinks;
     for (uint32_t i = 0; i < n->ngotos; i++)
-        if (!is_error_way(n, i))
+        if (goto_style(n, i) == DRAW_GOTO)
             draw_link_add(a, l, (draw_link){ .style = DRAW_GOTO, .first = begin == l->nlinks, .to = n->gotos[i] });
     for (uint32_t i = 0; i < n->ngotos; i++)
-        if (is_error_way(n, i))
-            draw_link_add(a, l, (draw_link){ .style = DRAW_ERROR, .first = true, .to = n->gotos[i] });
+        if (goto_style(n, i) != DRAW_GOTO)
+            draw_link_add(a, l, (draw_link){ .style = goto_style(n, i), .first = true, .to = n->gotos[i] });
 }
 
 /* Depth first, filling `order` from its end. The first pass goes in the order of declaration and finds the links that lead back. The second pass leaves

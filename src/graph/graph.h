@@ -52,7 +52,7 @@ typedef struct gnode {
     uint8_t requires;           /* mode_rank; RANK_NONE: not declared */
     pawl_node_fn *fn;
     void *arg;
-    const char *effect, *error_to;      /* of a work node; the one of `gotos` to which a failure leads, for drawings, NULL: none */
+    const char *effect, *error_to, *no_to;      /* of a work node; those of `gotos` to which a failure and a no lead, for drawings, NULL: none */
     pawl_graph *sub;
     map *maps;
     way *ways, *last_way;
@@ -144,7 +144,7 @@ struct pawl_report {
 /* build.c */
 machine_channel *graph_channel(const pawl_graph *g, const char *name);   /* NULL: the graph declares no channel of that name */
 void graph_shows_undo(pawl_graph *g);            /* its gates show the inverse of a command (P10): files do */
-void graph_error_to(pawl_graph *g, const char *node, const char *to);    /* a goto, which is drawn as the way of failures */
+void graph_goto_after(pawl_graph *g, const char *node, bool no, const char *to);     /* a goto, which is drawn as the way of a no, or else of a failure */
 void graph_settles(pawl_graph *g);               /* branches that were not taken count as done for joins (G3): files do */
 void graph_patterns(pawl_graph *g);              /* answers are checked by `pattern` of their schema: files do */
 gnode *node_find(const pawl_graph *g, const char *name);

@@ -118,9 +118,9 @@ static void build_ways(pawl_graph *g, file_node *n)
     if (n->file->root->reroutes)
         build_reroutes(g, n);
     if (n->on_no.name != NULL && n->kind != KIND_GRAPH)
-        pawl_graph_goto(g, n->name, target(n->on_no.name), NULL);
+        graph_goto_after(g, n->name, true, target(n->on_no.name));
     if (n->on_error.name != NULL)
-        graph_error_to(g, n->name, target(n->on_error.name));
+        graph_goto_after(g, n->name, false, target(n->on_error.name));
 }
 
 /* ---- nodes --------------------------------------------------------------------------------------------------- */
