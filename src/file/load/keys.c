@@ -120,24 +120,11 @@ bool key_there(const doc *map, const char *key)
     return false;
 }
 
-/* A key of `agent` that stands beside it, or in a file without one. */
-static bool is_of_agent(const char *name, const char *const *names)
-{
-    for (size_t i = 0; names == file_key_names && i < agent_key_count; i++)
-        if (strcmp(name, agent_key_names[i]) == 0)
-            return true;
-    return false;
-}
-
 void key_unknown(loader *l, doc *map, size_t i, const char *what, const char *const *names, size_t n)
 {
     doc *key = map->keys[i];
     const char *instead = instead_of(key->text, names, n), *meant = name_meant(key->text, names, n);
 
-    if (instead == NULL && is_of_agent(key->text, names)) {
-        fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "unknown-key", "%s \"%s\": it is a key of `agent`, and stands below it", what, key->text);
-        return;
-    }
     if (instead != NULL)
         fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "unknown-key", "%s \"%s\": %s", what, key->text, instead);
     else

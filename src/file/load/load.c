@@ -399,6 +399,30 @@ static void read_agent_top(loader *l, const doc *d, const doc *agent)
     read_agent(l, agent);
 }
 
+static bool among(const char *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A key of `agent` may stand beside it, or in a file without one. */
+static void file_keys_known(loader *l, const doc *d)
+{
+    for (size_t i = 0; d->kind == DOC_MAP && i < d->size; i++) {
+        const doc *key = d->keys[i];
+
+        if (among(key->text, file_key_names, file_key_count))
+            continue;
+        if (among(key->text, agent_key_names, agent_key_count))
+            fault_at(l->f, key->at, PAWL_SEVERITY_FAULT, "unknown-key", "an agent file has no key \"%s\": it is a key of `agent`, and stands below it",
+                     key->text);
+        else
+            key_unknown(l, (doc *)(uintptr_t)d, i, "an agent file has no key", file_key_names, file_key_count);
+    }
+}
+
 static void read_top(loader *l, const doc *d)
 {
     agent_file *a = l->a;
@@ -406,7 +430,7 @@ static void read_top(loader *l, const doc *d)
 
     a->at = d->at;
     a->d = d;
-    keys_known(l, d, "an agent file", file_key_names, file_key_count);
+    file_keys_known(l, d);
     if (agent != NULL) {
         read_agent_top(l, d, agent);
         return;
