@@ -285,7 +285,8 @@ static void advise(const session *s, const pawl_state *st, const char *why, cons
     const char *node = failed_on_purpose(s, failed);
 
     if (kept_undone(st))
-        cli_note(s->c, "its steps are undone; start a new run, or fork this one from an earlier entry: pawl fork %s --at SEQ", s->run);
+        cli_note(s->c, "its compensable steps were undone: start a new run. A fork (pawl fork %s --at SEQ) takes what was done before SEQ as done: give an "
+                 "entry before the first of them", s->run);
     else if (node != NULL)
         cli_note(s->c, "`fail` of \"%s\" ended it. With other values: pawl retry %s --set CHANNEL=JSON; on another way: pawl fork %s --at SEQ", node,
                  s->run, s->run);

@@ -524,7 +524,8 @@ pawl_code file_prove(const agent_file *a, const pawl_machine *m, const prove_ask
     *out = (prove_result){0};
     for (size_t i = 0; i < q->nexcept; i++)
         if (node_at(a, q->except[i]) == NULL)
-            return fail(err, PAWL_INVALID, "there is no node \"%.100s\" to be left out: of an inner graph it is NODE/NODE", q->except[i]);
+            return fail(err, PAWL_INVALID, "there is no node \"%.100s\" to be left out: of an inner graph it is NODE/NODE%s", q->except[i],
+                        strchr(q->except[i], ',') != NULL ? "; give the option once for each node" : "");
     if (graph_of(m) == NULL)
         return fail(err, PAWL_INVALID, "%s is no graph: its code decides what it does, and nothing is proved of that", pawl_machine_name(m));
     if ((p.rc = rules_read(&p.rules, err)) != PAWL_OK)
