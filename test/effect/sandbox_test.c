@@ -291,16 +291,21 @@ static void needs_plan(void)
         check_skip(is == SANDBOX_MISSING ? "bwrap is not here" : why);
 }
 
-/* This program is run in the sandbox. Under the address sanitizer it takes terabytes of address space, and the limit of memory is 8 GiB. */
+#if defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED 1
+#endif
+
+/* This program is run in the sandbox. A sanitizer's shadow takes terabytes of address space, and the limit of memory is 8 GiB. */
 static void needs_own_program(void)
 {
     needs_plan();
-#if defined __SANITIZE_ADDRESS__
-    check_skip("a program with the address sanitizer has no room within the limit of memory");
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-    check_skip("a program with the address sanitizer has no room within the limit of memory");
-#endif
+#ifdef SANITIZED
+    check_skip("a program with a sanitizer has no room within the limit of memory");
 #endif
 }
 
